@@ -1,8 +1,8 @@
 """Compiles the native codec and the native tables while the package is installed or its wheel is built.
 
-A compiler is the system's, or ziglang's from the package index where the system has none. Without Python's headers
-there is none to be had: then the package is installed without native code. FOREBAY_NATIVE=required makes that an
-error (images, CI), FOREBAY_NATIVE=off doesn't try.
+The system's compiler is used. If it is missing, the package ziglang provides one. If Python's headers are missing, the
+package is installed without native code. With FOREBAY_NATIVE=required (images, CI), this is an error. With
+FOREBAY_NATIVE=off, nothing is compiled.
 """
 
 from __future__ import annotations
@@ -27,14 +27,14 @@ BUNDLE = ("-undefined", "dynamic_lookup") if sys.platform == "darwin" else ()
 
 
 class CannotBuild(Exception):
-    """There is no native code on this machine; the message says why and what to install."""
+    """Native code can't be built on this machine. The message contains the reason and what to install."""
 
 
 class NativeCode(BuildHookInterface[Any]):
-    """Adds the extensions to a wheel; an editable installation gets each next to its source."""
+    """Adds the extensions to a wheel. In an editable installation, each extension is next to its source."""
 
     def dependencies(self) -> list[str]:
-        """Ask for a compiler from the package index where it would be of use."""
+        """Return the package with a compiler if one is needed."""
         return compiler_packages()
 
     def initialize(self, version: str, build_data: dict[str, Any]) -> None:
@@ -66,23 +66,23 @@ class NativeCode(BuildHookInterface[Any]):
 
 
 def compiler_packages() -> list[str]:
-    """Return the packages with a compiler, none where the system has one or where it would be of no use."""
+    """Return the package with a compiler; [] if the system has one, or if native code can't or must not be built."""
     return [] if system_compilers() or not headers() or switch() == "off" else ["ziglang"]
 
 
 def switch() -> str:
-    """Return what FOREBAY_NATIVE says."""
+    """Return the value of FOREBAY_NATIVE in lower case."""
     return os.environ.get("FOREBAY_NATIVE", "").lower()
 
 
 def headers() -> Path | None:
-    """Return the folder of Python's headers, if they are there."""
+    """Return the folder of Python's headers; None if they are missing."""
     folder = Path(sysconfig.get_path("include"))
     return folder if (folder / "Python.h").is_file() else None
 
 
 def system_compilers() -> list[list[str]]:
-    """Return the commands of the system's C compilers, the one asked for (CC) first."""
+    """Return the commands of the system's C compilers, beginning with that of the variable CC."""
     asked = [shlex.split(os.environ["CC"])] if os.environ.get("CC") else []
     return [command for command in (*asked, ["cc"], ["gcc"], ["clang"]) if shutil.which(command[0])]
 
@@ -115,8 +115,8 @@ def build(source: Path, target: Path) -> None:
 
 
 def run(command: list[str]) -> None:
-    """Run a step. Raises CannotBuild with the last line of what it said."""
+    """Run a command. Raises CannotBuild with the last line of its output."""
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     if done.returncode:
-        said = (done.stderr or done.stdout).strip().splitlines() or ["it said nothing"]
+        said = (done.stderr or done.stdout).strip().splitlines() or ["no output"]
         raise CannotBuild(f"{shlex.join(command[:4])} ... failed: {said[-1]}")

@@ -1,1 +1,1 @@
-"""Synthetic, seeded event producers: one generator per topic, one sending part for all."""
+"""Generators of synthetic, seeded events, one per topic. forebay.producing sends them."""

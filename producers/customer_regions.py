@@ -1,4 +1,4 @@
-"""Where a restaurant's guests live, and their moves (topic customer_regions)."""
+"""Regions of a restaurant's guests, and their moves (topic customer_regions)."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _REGIONS = weighted_table([("north", 20.0), ("east", 15.0), ("south", 25.0), ("w
 
 
 class CustomerRegionsGenerator:
-    """Each of `options.keys` customers registers in turn; from then on one of them moves, some within their region."""
+    """Each of `options.keys` customers registers in turn. Then they move one by one, some within their region."""
 
     def __init__(self, options: Options) -> None:
         self._random = Random(f"customer_regions {options.seed}")

@@ -15,7 +15,7 @@ _STAYS = 0.3
 
 
 class CustomerVotesGenerator:
-    """Votes of `options.keys` customers; who votes again changes the vote in two of three cases."""
+    """Votes of `options.keys` customers. A customer who votes again changes the vote in two of three cases."""
 
     def __init__(self, options: Options) -> None:
         self._random = random = Random(f"customer_votes {options.seed}")

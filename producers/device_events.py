@@ -1,4 +1,4 @@
-"""Devices in facilities that report, overheat, fail, fall silent and come back (topic device_events)."""
+"""Events of devices in facilities, which report, overheat, fail, fall silent and resume (topic device_events)."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ class DeviceEventsGenerator:
         self._number = 0
 
     def next_event(self, timestamp: int) -> Event[DeviceEvent]:
-        """Return the report of the device whose turn it is."""
+        """Return the report of the next device."""
         device = self._fleet.next_device(timestamp)
         bits = self._random.getrandbits(24)
         event_type = _TYPES[bits & MASK]

@@ -1,4 +1,4 @@
-"""Tables drawn once, so that an event costs a look-up instead of a distribution."""
+"""Tables of random values, drawn once, so that an event needs only a look-up."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ MASK = SIZE - 1
 
 
 def weighted_table(weights: Sequence[tuple[T, float]]) -> list[T]:
-    """Return SIZE entries in which each value takes its share of the weights (at least one entry)."""
+    """Return SIZE entries, in which the share of each value is that of its weight (at least one entry)."""
     total = sum(weight for _, weight in weights)
     table: list[T] = []
     for value, weight in weights:

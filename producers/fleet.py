@@ -1,4 +1,4 @@
-"""The devices of a synthetic fleet: where they are, how warm they run, when they overheat and when they are silent."""
+"""The devices of a synthetic fleet: their places and temperatures, and when they overheat or are silent."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _FEWEST_REPORTING = 0.8
 
 
 class Device:
-    """One device."""
+    """A device of the fleet."""
 
     __slots__ = (
         "facility",
@@ -53,7 +53,7 @@ class Device:
         self.peak = 0.0
 
     def temperature(self, ts: int) -> float:
-        """Return its temperature at `ts` (ms), without the sensor's noise."""
+        """Return the temperature at `ts` (ms), without the sensor's noise."""
         usual = self.usual + 4 * math.sin(ts * math.tau / _SWING_MS + self.phase)
         if self.hot_from <= ts < self.hot_until:
             return usual + (self.peak - usual) * min(1.0, (ts - self.hot_from) / _CLIMB_MS)
@@ -61,9 +61,9 @@ class Device:
 
 
 class Fleet:
-    """A number of devices that take turns; at any time a few are hot and a few are silent.
+    """A number of devices that report in turn, of which a few are hot and a few are silent at any time.
 
-    Of fewer than five devices none is ever silent: someone has to report.
+    If there are fewer than five devices, none is ever silent, because one must report.
     """
 
     def __init__(self, size: int, start_ms: int, random: Random) -> None:
@@ -81,7 +81,7 @@ class Fleet:
         self._next_silence = start_ms + self._pause(self._silence_pause_ms)
 
     def next_device(self, ts: int) -> Device:
-        """Return the device whose turn it is at `ts` (ms, rising)."""
+        """Return the next device at `ts` (ms, ascending)."""
         if ts >= self._next_hot:
             self._overheat(ts)
         if ts >= self._next_silence:
@@ -113,12 +113,12 @@ class Fleet:
             heapq.heappush(self._silent, device.silent_until)
 
     def _pause(self, mean_ms: float) -> int:
-        """Draw a time in ms; half of them are below two thirds of the mean."""
+        """Return a random time in ms. Half of them are below two thirds of the mean."""
         return 1 + int(self._random.expovariate(1 / mean_ms))
 
 
 def _has_room(ends: list[int], most: int, ts: int) -> bool:
-    """Forget the ends that are over at `ts`; return whether fewer than `most` are left."""
+    """Remove the ends before `ts`. Return whether fewer than `most` are left."""
     while ends and ends[0] <= ts:
         heapq.heappop(ends)
     return len(ends) < most

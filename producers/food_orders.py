@@ -14,9 +14,9 @@ _GUESTS = 500
 
 
 class FoodOrdersGenerator:
-    """Orders of `options.keys` items, few of them in most orders, each record keyed by its item.
+    """Orders of `options.keys` items, of which a few are in most orders. Records are keyed by item.
 
-    The n-th order is of one of the first n items: by then `menu_prices`, made with the same options, has their prices.
+    The n-th order is of one of the first n items, whose prices `menu_prices` with the same options has sent by then.
     """
 
     def __init__(self, options: Options) -> None:

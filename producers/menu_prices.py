@@ -15,7 +15,7 @@ _DEAREST = 400
 
 
 class MenuPricesGenerator:
-    """Each item gets its first price in turn, `options.keys` items; from then on prices change, up more than down.
+    """Each of `options.keys` items gets its first price in turn. Then prices change, up more often than down.
 
     Prices are in steps of a quarter, so that totals are exact in binary.
     """

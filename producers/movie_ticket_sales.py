@@ -33,9 +33,9 @@ _UNKNOWN = 0.02
 
 
 class MovieTicketSalesGenerator:
-    """Sales at `options.keys` cinemas, each record keyed by its cinema; few titles make most of them.
+    """Sales at `options.keys` cinemas, mostly of a few titles. Records are keyed by cinema.
 
-    A ticket has one price per cinema, in steps of a quarter; of some sales the value is not known.
+    A ticket has one price per cinema, in steps of a quarter. The value of some sales is unknown.
     """
 
     def __init__(self, options: Options) -> None:

@@ -16,7 +16,7 @@ _CANCELS_PAID = 0.04
 
 
 class _Order:
-    """An order in progress; `status` is that of its latest event, "" before the first."""
+    """An order in progress. `status` is that of its latest event; "" before the first."""
 
     __slots__ = ("customer_id", "order_id", "price", "product_id", "quantity", "status")
 
@@ -28,11 +28,11 @@ class _Order:
 
 
 class OrderEventsGenerator:
-    """Some orders are open at a time; each event is the next step of one of them.
+    """A number of orders is open at any time. Each event is the next step of one of them.
 
     When an order is delivered or cancelled, a new one takes its place. `options.keys` is the number of customers.
-    Half of the orders go round all customers, half to those who order often; some orders name no customer. There is a
-    product for every five customers, at most a thousand; each has one price, and few are in most orders.
+    Half of the orders are of all customers in turn, half of frequent customers; some orders name no customer. There is
+    a product for every five customers, at most a thousand. Each has one price, and a few are in most orders.
     """
 
     def __init__(self, options: Options) -> None:

@@ -13,10 +13,10 @@ _IN_PARTS = 0.05
 
 
 class PaymentsGenerator:
-    """A payment is for the order of its time, if that order is paid at all; else for the one before, again.
+    """Each payment is for the order of its time, or if that order is never paid, again for the order before.
 
-    Some pay in part. With the rate and seed of `placed_orders` an order and its payment have the same time; give the
-    orders an earlier start for payments that come later.
+    Some payments are partial. With the rate and seed of `placed_orders`, an order and its payment have the same time.
+    Start the orders earlier for later payments.
     """
 
     def __init__(self, options: Options) -> None:

@@ -8,7 +8,7 @@ from producers.shop import Shop
 
 
 class PlacedOrdersGenerator:
-    """Orders of `options.keys` customers, each record keyed by its order; `payments` has what is paid for them."""
+    """Orders of `options.keys` customers, for which `payments` generates the payments. Records are keyed by order."""
 
     def __init__(self, options: Options) -> None:
         self._shop = Shop(options)

@@ -1,4 +1,4 @@
-"""The users of a synthetic site: where they live, what they use, how often they come."""
+"""The users of a synthetic site: their homes, devices and frequency of visits."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ _UNLOCATED = 0.02
 
 @dataclass(frozen=True, slots=True)
 class Setting:
-    """What a session is held with and where; a missing browser is an app."""
+    """The device, browser and location of a session. Without a browser, it is in an app."""
 
     device_type: str
     browser: str | None
@@ -55,7 +55,7 @@ class Setting:
 
 
 class Population:
-    """A number of users; each has a home, a first and a second device, and most sessions use the usual ones."""
+    """A number of users. Each has a home, a first and a second device, which most sessions use."""
 
     def __init__(self, size: int, random: Random) -> None:
         self.names = [f"user_{number:06d}" for number in range(size)]
@@ -67,17 +67,17 @@ class Population:
         self._next = 0
 
     def regular(self) -> int:
-        """Return the user whose turn it is: everyone comes in the end."""
+        """Return the next user in turn, so that all users have visits."""
         user = self._order[self._next]
         self._next = (self._next + 1) % len(self._order)
         return user
 
     def frequent(self) -> int:
-        """Return one of the users who come often: a tenth of them makes a third of these visits."""
+        """Return a frequent user. A tenth of the users makes a third of these visits."""
         return int(len(self.names) * self._random.random() ** 2)
 
     def setting(self, user: int) -> Setting:
-        """Draw what the user's next session is held with and where."""
+        """Return the random setting of the user's next session."""
         habit = self._habits[user]
         chance = self._random.random
         kit = (habit >> 12 if chance() < _SECOND_DEVICE else habit) & MASK

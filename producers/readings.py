@@ -1,4 +1,4 @@
-"""Sensors on the parts of a machine that report temperatures (topic readings)."""
+"""Temperatures of sensors on the parts of a machine (topic readings)."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ _PARTS = (
     ("cabin", 21.0, 2.0),
     ("radiator", 85.0, 1.0),
 )
-"""Name, usual temperature in degrees Celsius, how many of the sensors are there."""
+"""Name, usual temperature in degrees Celsius, and share of the sensors."""
 _PLACES = weighted_table([((name, usual), share) for name, usual, share in _PARTS])
 _PERIOD_MS = 20 * 60_000
 
 
 class ReadingsGenerator:
-    """`options.keys` sensors, each in one area all the time; some report more often than others.
+    """Readings of `options.keys` sensors, each of which is always in one area. Some report more often than others.
 
     A sensor reads its area's usual temperature, a few degrees off, with a swing of 20 minutes and some noise.
     """
@@ -43,7 +43,7 @@ class ReadingsGenerator:
         self._number = 0
 
     def next_event(self, timestamp: int) -> Event[Reading]:
-        """Return the reading of the sensor whose turn it is."""
+        """Return the reading of the next sensor."""
         self._number = number = self._number + 1
         sensor, area, usual, off, phase = self._sensors[self._turns.next()]
         swing = 0.05 * usual * math.sin(2 * math.pi * (timestamp % _PERIOD_MS / _PERIOD_MS + phase))

@@ -43,13 +43,13 @@ def guests(count: int) -> list[str]:
 
 
 def run_id(options: Options) -> str:
-    """Return what the ids of a run begin with: another seed or start gives another."""
+    """Return the prefix of a run's ids, which depends on seed and start."""
     start_ms = FIXED_START_MS if options.start_ms is None else options.start_ms
     return hashlib.sha256(f"{options.seed} {start_ms}".encode()).hexdigest()[:8]
 
 
 class Turns:
-    """Whose turn it is: half of the turns go round everybody, half to those who come often."""
+    """The order of turns: half of them are of all members in turn, half of frequent ones."""
 
     def __init__(self, size: int, random: Random) -> None:
         self._size = size
@@ -57,7 +57,7 @@ class Turns:
         self._next = -1
 
     def next(self) -> int:
-        """Return a number below the size; each comes up in the end."""
+        """Return a number below the size. All numbers occur eventually."""
         if self._chance() < 0.5:
             return int(self._size * self._chance() ** 2)
         self._next = (self._next + 1) % self._size

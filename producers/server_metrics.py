@@ -1,4 +1,4 @@
-"""Servers whose agents report their load: quiet nights, busy days, and peaks (topic server_metrics)."""
+"""Load of servers, with quiet nights, busy days, and peaks (topic server_metrics)."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _ROLES = weighted_table([("web", 5.0), ("api", 4.0), ("database", 2.0), ("cache"
 
 @dataclass(frozen=True, slots=True)
 class Metric:
-    """What an agent measures: `idle` without load, `full` at full load, `noise` the spread around it."""
+    """A metric: its value without load (`idle`), at full load (`full`), and its spread (`noise`)."""
 
     name: str
     unit: str
@@ -49,7 +49,7 @@ _OFF = tuple(Alerting(False, metric.alerting.threshold_high, metric.alerting.thr
 
 
 class _Server:
-    """What stays the same of a server, and when it has its peaks."""
+    """The fixed properties of a server, and the times of its peaks."""
 
     __slots__ = ("alerting", "cycle_ms", "datacenter", "disk", "environment", "name", "offset_ms", "seed", "service")
 
@@ -65,7 +65,7 @@ class _Server:
         self.disk = random.random() ** 2
 
     def load(self, timestamp: int) -> float:
-        """Return the load at a time (ms), 0 to 1: the day's curve, or a peak above it."""
+        """Return the load at a time (ms), from 0 to 1: that of the daily curve, or of a peak above it."""
         day = 0.35 - 0.25 * math.cos(2 * math.pi * ((timestamp + self.offset_ms) % DAY_MS) / DAY_MS)
         cycle, at = divmod(timestamp + self.seed, self.cycle_ms)
         if at > self.cycle_ms * _PEAK_SHARE:
@@ -74,7 +74,7 @@ class _Server:
 
 
 class ServerMetricsGenerator:
-    """One server's agent after the other reports, each time all of its metrics.
+    """The agents of the servers report in turn, each time all of their metrics.
 
     The daily curve is low at night (in the datacenter's own time) and stays below every threshold. Each server has a
     peak every 30 to 90 minutes, for a quarter of that: half of them are harmless, some pass the high threshold, fewer
@@ -93,7 +93,7 @@ class ServerMetricsGenerator:
         self._load = 0.0
 
     def next_event(self, timestamp: int) -> Event[ServerMetric]:
-        """Return the next measurement of the server whose turn it is."""
+        """Return the next measurement of the current server."""
         turn, place = divmod(self._number, len(METRICS))
         self._number += 1
         server = self._servers[turn % len(self._servers)]
@@ -118,7 +118,7 @@ class ServerMetricsGenerator:
         return Event(server.name, event, timestamp)
 
     def _share(self, place: int, server: _Server, timestamp: int) -> float:
-        """Return how far a metric is from idle to full, 0 to 1."""
+        """Return the level of a metric between idle (0) and full (1)."""
         if place == _DISK:
             return min(1.0, server.disk + 0.02 * (timestamp - self._start_ms) / DAY_MS)
         return self._load**3 if place == _RESPONSE_TIME else self._load

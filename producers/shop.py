@@ -1,4 +1,4 @@
-"""A synthetic shop: what its orders are at any time, the same for orders and for payments of the same rate and seed."""
+"""The orders of a synthetic shop, which are the same for orders and payments with the same rate and seed."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _UNPAID = 0.08
 
 @dataclass(frozen=True, slots=True)
 class ShopOrder:
-    """An order; only the shop knows whether it is ever paid."""
+    """An order, with whether it is ever paid."""
 
     order_id: str
     customer: str
@@ -25,7 +25,7 @@ class ShopOrder:
 class Shop:
     """Orders of `options.keys` customers, numbered by their time.
 
-    So two producers that begin at different moments, or begin again, speak of the same orders.
+    So two producers that begin at different times, or begin again, generate the same orders.
     """
 
     def __init__(self, options: Options) -> None:
@@ -36,12 +36,12 @@ class Shop:
         self._last = -1
 
     def next_number(self, timestamp: int) -> int:
-        """Return the number of the next order, which is due at `timestamp` (ms); each one is another."""
+        """Return the number of the next order, which is due at `timestamp` (ms). Numbers are never repeated."""
         self._last = max(round(timestamp * self._rate / 1000), self._last + 1)
         return self._last
 
     def order(self, number: int) -> ShopOrder:
-        """Return the order of a number."""
+        """Return the order with a number."""
         draw = Random(f"shop {self._seed} {number}")
         customer = self._customers[int(draw.random() ** 2 * len(self._customers))]
         cents = int(draw.lognormvariate(8.0, 0.8)) + 100

@@ -1,4 +1,4 @@
-"""Users of a shop who come, look around, and leave (topic user_activity)."""
+"""Visits of a shop's users (topic user_activity)."""
 
 from __future__ import annotations
 
@@ -47,9 +47,9 @@ class _Visit:
 
 
 class UserActivityGenerator:
-    """Some users are on the site at a time; each event is the next step of one of them.
+    """A number of users is on the site at any time. Each event is the next step of one of them.
 
-    When a session is over another user begins one. Half of the beginnings go round all users, half to frequent ones.
+    When a session is over, another user begins one: half of them are of all users in turn, half of frequent users.
     One in twenty continues the user's last session id, as a tab left open does.
     """
 

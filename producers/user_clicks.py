@@ -1,4 +1,4 @@
-"""Visitors of a site who click through it, go away for a while, and come back (topic user_clicks)."""
+"""Clicks of a site's visitors, who leave for a while and return (topic user_clicks)."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from producers.draws import MASK, lognormal, weighted_table
 from session_analytics.model import DeviceInfo, Interaction, PageMetadata, SessionInfo, UserClick
 
 GAP_MS = 30_000
-"""Clicks of one visit are at most this far apart; a visitor who left stays away longer."""
+"""Maximum time between two clicks of a visit, in ms. A visitor who left stays away for longer."""
 
 _NO_GAP, _GAP = SessionInfo(False), SessionInfo(True)
 
@@ -94,7 +94,7 @@ _NEVER = 1 << 62
 
 
 class _Visitor:
-    """One user: away until some time, or on the site until some time."""
+    """A user, who is away or on the site until some time."""
 
     __slots__ = ("clicks", "kit", "last_ms", "name", "other_kit", "present", "referrer", "until_ms", "using")
 
@@ -109,10 +109,10 @@ class _Visitor:
 
 
 class UserClicksGenerator:
-    """Users click when they are due; if none is, a user who was away long enough comes, else the next one hurries.
+    """Users click when they are due. If none is due, a user who was away long enough arrives, or the next is early.
 
-    So visits last as long in event time at any rate, and pauses in them stay under GAP_MS. A visitor is away
-    for longer than that, as far as there are others to click meanwhile: a handful of users at a high rate never rest.
+    So visits are equally long in event time at any rate, and their pauses are shorter than GAP_MS. Visitors are away
+    for longer than that if enough others click meanwhile. A few users at a high rate are never away.
     """
 
     def __init__(self, options: Options) -> None:
@@ -143,11 +143,11 @@ class UserClicksGenerator:
         return self._click(number, timestamp)
 
     def _arrivals(self) -> tuple[int, int]:
-        """Return the times from which the next new visitor and the next returning one may come."""
+        """Return the times from which the next new and the next returning visitor may arrive."""
         return self._new[-1][0] if self._new else _NEVER, self._away[0][0] if self._away else _NEVER
 
     def _comer(self, timestamp: int) -> int:
-        """Take who comes next: while there are both new visitors and returning ones, one or the other by chance."""
+        """Return the next visitor to arrive: new or returning at random while there are both."""
         new, back = self._arrivals()
         returns = self._random.random() < _RETURNS if max(new, back) <= timestamp else back < new
         return heapq.heappop(self._away)[1] if returns else self._new.pop()[1]

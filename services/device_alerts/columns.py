@@ -1,4 +1,4 @@
-"""Which fields of the results of device-alerts the demo shows."""
+"""The columns of device-alerts' results in the demo."""
 
 from __future__ import annotations
 

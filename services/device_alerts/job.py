@@ -1,4 +1,4 @@
-"""The wiring of device-alerts."""
+"""The job of device-alerts."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the service does with an event. Rules: docs/services/device-alerts.md."""
+"""The logic of device-alerts. Rules: docs/services/device-alerts.md."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _HEARTBEAT_SUMMARY = AlertType.HEARTBEAT_SUMMARY.value
 
 
 class DeviceAlerts(Processor[DeviceEvent, DeviceAlert]):
-    """Keeps each device's state and sends an alert where an event, or the lack of any, calls for one."""
+    """Keeps each device's state, and sends an alert if an event, or the lack of events, requires one."""
 
     devices = KeyValueStore("devices", Device)
 
@@ -30,9 +30,9 @@ class DeviceAlerts(Processor[DeviceEvent, DeviceAlert]):
         self._realert_after_ms = settings.realert_after_ms
 
     def process(self, event: DeviceEvent, ctx: Context[DeviceAlert]) -> None:
-        """Take over what the event reports, then send the alert it calls for.
+        """Update the device's state from the event, then send the alert that it requires.
 
-        The timer is set once per stretch of presence, not once per event: moving it costs more than the event itself.
+        The timer is set once per period of presence, not once per event, because moving it costs more than the event.
         """
         key, ts = ctx.key, event.timestamp
         status, temperature, error_code = report_of(event)
@@ -90,7 +90,7 @@ class DeviceAlerts(Processor[DeviceEvent, DeviceAlert]):
             ctx.forward(replace(update, alert_type=_HEARTBEAT_SUMMARY, heartbeat_count=heartbeats))
 
     def on_timer(self, timer: Timer, ctx: Context[DeviceAlert]) -> None:
-        """Call the device offline if it has been silent long enough, else look again when it may have been."""
+        """Mark the device as offline if it has been silent long enough. Otherwise, move the timer to that time."""
         device = self.devices.get(timer.key)
         if device is None:
             return
@@ -105,7 +105,7 @@ class DeviceAlerts(Processor[DeviceEvent, DeviceAlert]):
         ctx.forward(_presence(AlertType.OFFLINE, timer.key, timer.due, Status.OFFLINE, device, None))
 
     def _looked_for(self, device: Device, event: DeviceEvent, status: str | None, ctx: Context[DeviceAlert]) -> Device:
-        """Send ONLINE and give the device as present again, unless it would be offline again at once."""
+        """Send ONLINE and return the device as present, unless it would be offline again at once."""
         ts = event.timestamp
         if (self._offline_after_ms and ts + self._offline_after_ms <= ctx.closing_time) or ts <= device.last_seen:
             return device
@@ -114,7 +114,7 @@ class DeviceAlerts(Processor[DeviceEvent, DeviceAlert]):
         return replace(device, status=status, status_at=ts, offline_since=None)
 
     def _is_hot(self, temperature: float, ts: int, alerted_at: int | None) -> bool:
-        """Return whether a reading causes an alert: not within `realert_after_ms` of the last one."""
+        """Return whether a reading causes an alert, which is not the case within `realert_after_ms` of the last one."""
         if temperature <= self._threshold:
             return False
         return alerted_at is None or abs(ts - alerted_at) >= self._realert_after_ms
@@ -138,7 +138,7 @@ def _unknown(ts: int) -> Device:
 
 
 def _status(device: Device, reported: str | None, ts: int) -> tuple[str, int | None]:
-    """Return the status and its time: by the latest report, and not while the device is offline."""
+    """Return the status of the latest report, and its time. Reports do not change the status of an offline device."""
     at = device.status_at
     if reported is None or device.offline_since is not None or (at is not None and ts < at):
         return device.status, at

@@ -1,4 +1,4 @@
-"""Records of the service: contracts in avro/device-alerts, field for field."""
+"""Records of the service, which match the contracts in avro/device-alerts field by field."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from forebay.records import Record
 
 
 class EventType(StrEnum):
-    """Types of event the service acts on; any other only shows that the device is there."""
+    """Event types that the service handles. Any other type only shows that the device is present."""
 
     SENSOR_READING = "sensor_reading"
     STATUS_UPDATE = "status_update"
@@ -28,7 +28,7 @@ class AlertType(StrEnum):
 
 
 class Status:
-    """Statuses the service gives; a status update may bring any other."""
+    """Statuses that the service sets. A status update may contain any other."""
 
     UNKNOWN = "unknown"
     ACTIVE = "active"
@@ -38,7 +38,7 @@ class Status:
 
 
 class DeviceEvent(Record):
-    """One thing a device reported (topic device_events). Times in ms."""
+    """An event of a device (topic device_events). Times in ms."""
 
     event_id: str | None
     device_id: str | None
@@ -50,7 +50,7 @@ class DeviceEvent(Record):
 
 
 class Device(Record):
-    """State per device (store devices). Times in ms; null = never."""
+    """State per device (store devices). Times in ms; None: never."""
 
     status: str
     status_at: int | None
@@ -67,7 +67,7 @@ class Device(Record):
 
 
 class DeviceAlert(Record):
-    """One alert (topic device_alerts). Times in ms; fields that its type does not have are null."""
+    """An alert (topic device_alerts). Times in ms. Fields that do not apply to its type are None."""
 
     alert_type: str
     device_id: str

@@ -1,4 +1,4 @@
-"""What an event reports about its device: a status, a temperature, an error."""
+"""The report in an event about its device: a status, a temperature, an error."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ _NUMBER = re.compile(r"[+-]?(\d+(\.\d*)?|\.\d+)([eE][+-]?\d+)?", re.ASCII)
 _WHOLE_BELOW = 1e15
 
 Report = tuple[str | None, float | None, str | None]
-"""Status, temperature and error code; None where the event reports none."""
+"""Status, temperature and error code; None if the event does not report it."""
 
 
 def report_of(event: DeviceEvent) -> Report:
-    """Return what an event reports. Raises RejectedRecord: its value or type makes no sense."""
+    """Return the report of an event. Raises RejectedRecord if its value or type is invalid."""
     kind = event.event_type
     if kind == READING:
         return Status.ACTIVE, _temperature(event.value), None
@@ -37,7 +37,7 @@ def report_of(event: DeviceEvent) -> Report:
 
 
 def _temperature(value: str | float) -> float:
-    """Return a reading: a number, or text that is one in plain decimal notation."""
+    """Return the temperature of a number, or of a text in plain decimal notation."""
     temperature = value
     if isinstance(temperature, str):
         temperature = float(temperature) if _NUMBER.fullmatch(temperature) else math.nan
@@ -47,7 +47,7 @@ def _temperature(value: str | float) -> float:
 
 
 def _text(event: DeviceEvent) -> str:
-    """Return a status or an error code; a number becomes its shortest text (503.0: "503")."""
+    """Return a status or an error code. A number is converted to its shortest text (503.0: "503")."""
     value = event.value
     if isinstance(value, str):
         if not value:

@@ -1,4 +1,4 @@
-"""The entry of device-alerts in the table of services."""
+"""The declaration of the service device-alerts."""
 
 from __future__ import annotations
 

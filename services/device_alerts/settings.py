@@ -10,17 +10,17 @@ MINUTE_MS = 60_000
 
 @dataclass(frozen=True, slots=True)
 class DeviceAlertsSettings:
-    """What an operator may change about the logic.
+    """The settings of the logic that an operator can change.
 
     Args:
-        temperature_threshold: a reading above it is hot; one that equals it is not.
-        heartbeat_every: each so many heartbeats of a device give a summary.
+        temperature_threshold: readings above it are hot.
+        heartbeat_every: number of a device's heartbeats after which a summary is sent.
         offline_after_ms: a device is offline after this long without an event, in ms of stream time; 0 = never.
         realert_after_ms: hot readings closer than this to the device's last temperature alert, in ms of event time,
-            are muted; 0 = none is.
+            cause no alert; 0 = all cause one.
 
     Raises:
-        ValueError: a value that makes no sense; names it.
+        ValueError: a value is invalid.
     """
 
     temperature_threshold: float = 75.0

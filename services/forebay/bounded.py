@@ -1,4 +1,4 @@
-"""Lists and counts that never hold more than `limit` entries."""
+"""Immutable lists and counters with a limited number of entries."""
 
 from __future__ import annotations
 
@@ -6,21 +6,21 @@ from forebay.records import FrozenMap
 
 TOP = 5
 
-# `FrozenMap` refuses changes. A new copy is filled through the methods of `dict` before it is given out.
+# `FrozenMap` refuses changes. A new copy is filled through the methods of `dict` before it is returned.
 _set = dict.__setitem__
 _delete = dict.__delitem__
 
 
 def append_bounded(items: tuple[str, ...], item: str, limit: int) -> tuple[str, ...]:
-    """Return `items` with `item` (not among them) at the end; the oldest leave when there are more than `limit`."""
+    """Return the last `limit` of `items` and `item`, which must not be one of them."""
     return (*items, item)[-limit:]
 
 
 def count_bounded(counts: FrozenMap[str, int], name: str, limit: int) -> FrozenMap[str, int]:
-    """Return `counts` with one more for `name`.
+    """Return `counts` with the count of `name` increased by one.
 
-    A new name that makes more than `limit` drives out the lowest ranked of the others: the smallest count,
-    among equals the last in order of name. A name that comes back later starts again at 1.
+    If a new name exceeds `limit`, the lowest ranked other name is removed: the one with the smallest count and, among
+    equal counts, the last in alphabetical order. A removed name that is counted again starts at 1.
     """
     updated = FrozenMap(counts)
     if name in counts:
@@ -33,11 +33,11 @@ def count_bounded(counts: FrozenMap[str, int], name: str, limit: int) -> FrozenM
 
 
 def rank_top(top: tuple[str, ...], counts: FrozenMap[str, int], name: str) -> tuple[str, ...]:
-    """Return the (up to five) names with the largest counts, largest first, equal counts in order of name.
+    """Return up to five names with the largest counts, in descending order, equal counts in alphabetical order.
 
     Args:
-        top: what this gave before `name` was counted.
-        counts: the counts with `name` counted.
+        top: The result of the previous call, before `name` was counted.
+        counts: The counts, including that of `name`.
     """
     count = counts[name]
     if name in top:
@@ -55,5 +55,5 @@ def _outranks(other: str, counts: FrozenMap[str, int], name: str, count: int) ->
     return lead > 0 or (lead == 0 and other < name)
 
 
-# The names of these functions in 0.2, which work for one more release.
+# The names that these functions had in 0.2. They remain for one more release.
 appended, counted, ranked = append_bounded, count_bounded, rank_top

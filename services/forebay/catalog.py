@@ -1,6 +1,6 @@
-"""The table of services: what the CLI, jobs, producers, charts and documentation read.
+"""The table of services, which the CLI, jobs, producers, charts and documentation read.
 
-Packages bring them (see forebay.service.plugins); the library has none of its own.
+Packages provide services through entry points (see forebay.service.plugins). The library itself contains none.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from forebay.utils.spelling import did_you_mean
 TIMESTAMPS: Mapping[str, str] = MappingProxyType(
     {"message.timestamp.type": "CreateTime", "message.timestamp.after.max.ms": str(2**63 - 1)}
 )
-"""Of topics that a job writes: timestamps are event times, regardless of a broker's defaults."""
+"""Configuration of topics that a job writes: timestamps are event times, regardless of a broker's defaults."""
 
 KEEP_FOREVER: Mapping[str, str] = MappingProxyType({"retention.ms": "-1"})
 COMPACTED: Mapping[str, str] = MappingProxyType(
@@ -44,7 +44,7 @@ COMPACTED: Mapping[str, str] = MappingProxyType(
 REPARTITION: Mapping[str, str] = MappingProxyType(
     {"cleanup.policy": "delete", "retention.ms": "-1", "max.message.bytes": str(CHANGELOG_MAX_BYTES), **TIMESTAMPS}
 )
-"""Kept until the job has used them, and then deleted by it."""
+"""Configuration of repartition topics: the job deletes their records once it has processed them."""
 SIDE_TOPIC: Mapping[str, str] = MappingProxyType(
     {"cleanup.policy": "delete", "retention.ms": "-1", "max.message.bytes": str(SIDE_MAX_BYTES), **TIMESTAMPS}
 )
@@ -101,7 +101,7 @@ class Topic:
 
 
 class SubTopologies:
-    """The number of a service's sub-topologies: of its job's, unless the entry names it."""
+    """The number of a service's sub-topologies, taken from its job unless the entry specifies it."""
 
     def __get__(self, service: Service | None, _kind: object = None) -> int:
         if service is None:

@@ -1,4 +1,4 @@
-"""How records become bytes: the one door between logic and wire format."""
+"""The interface of codecs, which convert records to bytes and back."""
 
 from __future__ import annotations
 
@@ -60,6 +60,6 @@ def canonical_of(codec: Codec[T]) -> Callable[[T], T] | None:
     if is_frozen(codec):
         canonical: Callable[[T], T] | None = getattr(codec, "canonical", None)
         return canonical
-    # A codec that says nothing may return other values than it was given, so pass each value through it.
+    # A codec without `is_frozen` may decode a value that differs from the encoded one, so encode and decode each value.
     encode, decode = codec.encode, codec.decode
     return lambda value: decode(encode(value))

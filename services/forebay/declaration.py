@@ -1,4 +1,4 @@
-"""A service's entry in the table of services, made from its job: what the job says is not said a second time."""
+"""Creation of a service's entry in the table of services from its job, so that nothing is declared twice."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ def declare(
     )
 
 
-def _require(what: str, said: Collection[str], there: Mapping[str, type[Any]]) -> None:
-    unknown = sorted(set(said) - there.keys())
+def _require(argument: str, topics: Collection[str], known: Mapping[str, type[Any]]) -> None:
+    unknown = sorted(set(topics) - known.keys())
     if unknown:
-        raise ValueError(f"{what}: {', '.join(unknown)}: the job has no such topic: choose from {', '.join(there)}")
+        raise ValueError(f"{argument}: {', '.join(unknown)}: the job has no such topic: choose from {', '.join(known)}")

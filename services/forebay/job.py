@@ -1,4 +1,4 @@
-"""How a service's job.py says what it is made of."""
+"""The definition of a job: its topics, sub-topologies, formats and settings."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 from forebay.formats import TEXT, Format, avro, contract_of
 from forebay.processor.api import AnyProcessor, Processor
-from forebay.processor.declared import NoNewInstance, missing_methods, new_instance
+from forebay.processor.bound_stores import NoNewInstance, missing_methods, new_instance
 from forebay.service.mistakes import Mistake, mistake
 from forebay.service.plugins import package_of
 
@@ -98,7 +98,7 @@ class SubTopology:
 
 @dataclass(frozen=True, slots=True)
 class Job:
-    """The topics, processors and settings of a service. The contract of a record has the name of its class.
+    """The topics, processors and settings of a service. A record's contract has the name of the record's class.
 
     Args:
         inputs: Record type of each input topic.
@@ -120,8 +120,8 @@ class Job:
         matched: Function that returns the job with the topics that match its patterns as inputs.
 
     Raises:
-        ValueError: A name in `tables` is not an input, the graph is invalid, a class of a processor does not define
-            what it must, or a function returns the same processor for all tasks.
+        ValueError: A name in `tables` is not an input, the graph is invalid, a processor class lacks a required
+            method, or a function returns the same processor for all tasks.
     """
 
     inputs: Mapping[str, type[Any]]
@@ -168,7 +168,10 @@ class Job:
         return tuple(sub_topology for sub_topology in self.topology if repartition in sub_topology.sends)
 
     def reported_elsewhere(self, sub_topology: int, task: int) -> frozenset[str]:
-        """Return the global tables' topics whose failed records another task reports: the first that reads them."""
+        """Return the global tables' topics whose failed records another task reports.
+
+        Every task reads these topics. Only task 0 of the first sub-topology that reads a topic reports its failures.
+        """
         tables = self.topology[sub_topology].global_tables
         return (
             tables
@@ -204,7 +207,7 @@ def _chain(job: Job) -> tuple[SubTopology, ...]:
 
 
 def _check_made(sub_topology: SubTopology, settings: type[Any]) -> None:
-    """Refuse logic that can't be made, or that would be shared by tasks. Raises ValueError."""
+    """Raise ValueError if no processor can be created, or if all tasks would share one."""
     logic: Any = sub_topology.processor
     missing = missing_methods(logic)
     if missing:
@@ -231,7 +234,7 @@ def _check_order(graph: tuple[SubTopology, ...]) -> None:
             )
         known |= sub_topology.sends
     names = [sub_topology.identity for sub_topology in graph]
-    # Two sub-topologies of one identity would overwrite each other's positions in the changelog.
+    # Two sub-topologies with the same identity would overwrite each other's positions in the changelog.
     twice = sorted({name for name in names if names.count(name) > 1})
     if twice:
         raise ValueError(
@@ -271,7 +274,7 @@ def plans_of(job: Job) -> list[Any]:
 
 
 def speaks_sql(job: Job) -> bool:
-    """Return whether the stores of a job can be queried in SQL: it is written in SQL, or consists of views."""
+    """Return whether a job's stores can be queried in SQL, because it is written in SQL or consists of views."""
     return job.program is not None or bool(plans_of(job))
 
 

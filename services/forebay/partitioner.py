@@ -8,7 +8,7 @@ _M = 0x5BD1E995
 
 
 def murmur2(data: bytes) -> int:
-    """Return the hash, 32 bits unsigned."""
+    """Return the hash of the data, an unsigned 32-bit integer."""
     length = len(data)
     h = _SEED ^ length
     whole = length & ~3
@@ -25,12 +25,12 @@ def murmur2(data: bytes) -> int:
 
 def partition_of(key: bytes, partitions: int) -> int:
     """Return the partition of a key among `partitions`."""
-    # Clear the sign bit as Kafka's `toPositive` does. An absolute value would give other partitions to negative hashes.
+    # Clear the sign bit as Kafka's `toPositive` does. An absolute value would put negative hashes elsewhere.
     return (murmur2(key) & 0x7FFFFFFF) % partitions
 
 
 class Partitioner:
-    """`partition_of` for one number of partitions; remembers the latest keys."""
+    """`partition_of` for a fixed number of partitions, with a cache of keys."""
 
     def __init__(self, partitions: int, remembered: int = 100_000) -> None:
         self.partitions = partitions
@@ -42,7 +42,7 @@ class Partitioner:
         partition = self._known.get(key)
         if partition is None:
             if len(self._known) >= self._remembered:
-                # Forgetting everything is cheaper than tracking the order of use at each call.
+                # Clearing the cache is cheaper than tracking the order of use at each call.
                 self._known.clear()
             partition = self._known[key] = partition_of(key, self.partitions)
         return partition

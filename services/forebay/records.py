@@ -1,4 +1,4 @@
-"""What a record may hold: immutable values only, so that a table never changes behind a put."""
+"""Records, which may contain only immutable values, so that a stored row can change only through a put."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class Record(msgspec.Struct, frozen=True):
 
 
 replace = msgspec.structs.replace
-"""Return a copy of a record in which the fields given by keyword have these values."""
+"""Return a copy of a record with changed fields, which are passed by keyword."""
 
 
 class FrozenMap(dict[K, V]):

@@ -1,4 +1,4 @@
-"""The wiring of menu-votes."""
+"""The job of menu-votes."""
 
 from __future__ import annotations
 

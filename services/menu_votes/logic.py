@@ -1,4 +1,4 @@
-"""What the service does with a vote and with a region. Rules: docs/services/menu-votes.md."""
+"""The logic of menu-votes. Rules: docs/services/menu-votes.md."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ BY_REGION: Fold[RegionalVote, RegionVoteCount] = Fold(
 
 
 def menu_votes(settings: MenuVotesSettings) -> Topology:
-    """Count each customer's latest vote per dish, and with their latest region per region and dish."""
+    """Return the topology that counts customers' latest votes per dish, and per latest region and dish."""
     topology, history = Topology(), settings.history_retention_ms
     votes = topology.table(
         VOTES,

@@ -1,4 +1,4 @@
-"""Records of the service: contracts in avro/menu-votes, field for field."""
+"""Records of the service, which match the contracts in avro/menu-votes field by field."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from forebay.records import Record
 
 
 class CustomerVote(Record):
-    """The dish a customer votes for from `timestamp` (ms) on (topic customer_votes, store votes)."""
+    """The dish that a customer votes for from `timestamp` (ms) on (topic customer_votes, store votes)."""
 
     event_id: str | None
     customer: str | None
@@ -15,7 +15,7 @@ class CustomerVote(Record):
 
 
 class CustomerRegion(Record):
-    """Where a customer lives from `timestamp` (ms) on (topic customer_regions, store regions)."""
+    """The region of a customer from `timestamp` (ms) on (topic customer_regions, store regions)."""
 
     event_id: str | None
     customer: str | None
@@ -24,21 +24,21 @@ class CustomerRegion(Record):
 
 
 class RegionalVote(Record):
-    """A row of votes joined with regions (repartition region-counts)."""
+    """A row of the join of votes and regions (repartition topic region-counts)."""
 
     region: str
     dish: str
 
 
 class VoteCount(Record):
-    """How many customers vote for a dish (topic vote_counts, store dish-counts)."""
+    """The number of customers who vote for a dish (topic vote_counts, store dish-counts)."""
 
     dish: str
     votes: int
 
 
 class RegionVoteCount(Record):
-    """How many customers of a region vote for a dish (topic votes_by_region, store region-counts)."""
+    """The number of customers of a region who vote for a dish (topic votes_by_region, store region-counts)."""
 
     region: str
     dish: str

@@ -1,4 +1,4 @@
-"""The entry of menu-votes in the table of services."""
+"""The declaration of the service menu-votes."""
 
 from __future__ import annotations
 

@@ -9,13 +9,13 @@ MINUTE_MS = 60_000
 
 @dataclass(frozen=True, slots=True)
 class MenuVotesSettings:
-    """What an operator may change about the logic.
+    """The settings of the logic that an operator can change.
 
     Args:
-        history_retention_ms: how far behind the newest vote (or region) another one may lie, in ms.
+        history_retention_ms: how much older than the newest vote (or region) another one may be, in ms.
 
     Raises:
-        ValueError: a value that makes no sense; names it.
+        ValueError: a value is invalid.
     """
 
     history_retention_ms: int = 10 * MINUTE_MS

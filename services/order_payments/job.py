@@ -1,4 +1,4 @@
-"""The wiring of order-payments."""
+"""The job of order-payments."""
 
 from __future__ import annotations
 

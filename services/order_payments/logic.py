@@ -1,4 +1,4 @@
-"""What the service does with an order and with a payment. Rules: docs/services/order-payments.md."""
+"""The logic of order-payments. Rules: docs/services/order-payments.md."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from order_payments.settings import OrderPaymentsSettings
 
 
 def order_payments(settings: OrderPaymentsSettings) -> Topology:
-    """Join each order with its payments; one without any comes alone when its time is over."""
+    """Return the topology that joins orders with payments. An order without payment is sent when its window is over."""
     topology = Topology()
     orders = topology.stream(
         "placed_orders", PlacedOrder, timestamp="timestamp", event_id=lambda order: f"o\0{order.order_id}", nulls=False
@@ -26,7 +26,7 @@ def order_payments(settings: OrderPaymentsSettings) -> Topology:
 
 
 def outcome(order: PlacedOrder, payment: Payment | None) -> OrderPayment:
-    """Return what is known of an order by one of its payments; without one it is unpaid."""
+    """Return the result of an order and one of its payments; without a payment, it is unpaid."""
     unpaid = OrderPayment(
         order_id=order.order_id,
         customer=order.customer,
@@ -51,7 +51,8 @@ def outcome(order: PlacedOrder, payment: Payment | None) -> OrderPayment:
 
 
 def _payment_id(payment: Payment) -> str:
-    # Within its order: tasks know the ids of their own orders alone, and results must not depend on how many there are.
+    # Unique within its order: a task knows only the ids of its own orders, and results must not depend on the number of
+    # tasks.
     return f"p\0{payment.order_id}\0{payment.payment_id}"
 
 

@@ -1,4 +1,4 @@
-"""Records of the service: contracts in avro/order-payments, field for field."""
+"""Records of the service, which match the contracts in avro/order-payments field by field."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from forebay.records import Record
 
 
 class Status(StrEnum):
-    """What became of an order."""
+    """The payment status of an order."""
 
     PAID = "PAID"
     PARTLY_PAID = "PARTLY_PAID"
@@ -35,7 +35,7 @@ class Payment(Record):
 
 
 class OrderPayment(Record):
-    """An order with one of its payments, or alone (topic order_payments); alone the payment's fields are None.
+    """An order with one of its payments, or without payment and with None in its fields (topic order_payments).
 
     Args:
         status: one of Status.

@@ -1,4 +1,4 @@
-"""The entry of order-payments in the table of services."""
+"""The declaration of the service order-payments."""
 
 from __future__ import annotations
 

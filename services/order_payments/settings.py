@@ -9,14 +9,14 @@ MINUTE_MS = 60_000
 
 @dataclass(frozen=True, slots=True)
 class OrderPaymentsSettings:
-    """What an operator may change about the logic.
+    """The settings of the logic that an operator can change.
 
     Args:
-        within_ms: how far apart an order and its payment may be, in ms, whichever comes first.
-        grace_ms: how much longer an order waits for payments that come late, in ms of stream time.
+        within_ms: maximum time between an order and its payment in either order, in ms.
+        grace_ms: how much longer an order waits for late payments, in ms of stream time.
 
     Raises:
-        ValueError: a value that makes no sense; names it.
+        ValueError: a value is invalid.
     """
 
     within_ms: int = 10 * MINUTE_MS

@@ -1,1 +1,1 @@
-"""Order stores: order_events -> order_processing_results, by way of three stores with three different keys."""
+"""Order stores: order_events -> order_processing_results, with three stores that have three different keys."""

@@ -1,4 +1,4 @@
-"""Which fields of the results of order-stores the demo shows."""
+"""The columns of order-stores' results in the demo."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The wiring of order-stores."""
+"""The job of order-stores."""
 
 from __future__ import annotations
 

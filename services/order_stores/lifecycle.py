@@ -1,4 +1,4 @@
-"""Which events an order accepts, and why the others are refused."""
+"""The lifecycle of orders: the events that an order accepts, and the reasons why others are rejected."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from types import MappingProxyType
 from order_stores.model import Order, OrderEvent, Status
 
 MOST_ID = 1000
-"""Longest id, in characters: every record it gets into stays far below the size limit."""
+"""Maximum characters of an id, so that records with ids stay far below the size limit."""
 MOST_QUANTITY = 1_000_000_000
 MOST_PRICE = 1_000_000_000
 
@@ -25,7 +25,7 @@ FOLLOWING: Mapping[str, frozenset[str]] = MappingProxyType(
 
 
 def is_usable(event: OrderEvent, key: str) -> bool:
-    """Return whether the event makes sense by itself."""
+    """Return whether an event is valid, regardless of its order."""
     return (
         0 < len(key) <= MOST_ID
         and event.order_id == key
@@ -38,7 +38,7 @@ def is_usable(event: OrderEvent, key: str) -> bool:
 
 
 def why_unusable(event: OrderEvent, key: str) -> str:
-    """Say what is wrong with an event that is not usable, and what the producer should do."""
+    """Return the mistake in an invalid event, and the remedy for its producer."""
     for name, value in (("order_id", event.order_id), ("product_id", event.product_id)):
         if not value:
             return f"{name} is empty: the producer must name the {name.removesuffix('_id')}"
@@ -62,7 +62,7 @@ def why_unusable(event: OrderEvent, key: str) -> str:
 
 
 def why_rejected(order: Order | None, event: OrderEvent) -> str:
-    """Say why an order's lifecycle has no room for the event."""
+    """Return why an order's lifecycle does not allow an event."""
     if order is None:
         return f"order {event.order_id} is unknown: it must be created before it is {event.status}"
     allowed = " or ".join(sorted(FOLLOWING[order.status]))

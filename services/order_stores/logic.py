@@ -1,4 +1,4 @@
-"""What the service does with an event, stage by stage. Rules: docs/services/order-stores.md."""
+"""The logic of order-stores, by sub-topology. Rules: docs/services/order-stores.md."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _NEW_CUSTOMER = Customer(0, ZERO, (), ())
 
 
 class Orders(Processor[OrderEvent, ProductStep]):
-    """Checks each event against its order's lifecycle and hands the accepted ones on by product.
+    """Checks each event against its order's lifecycle, and forwards accepted events by product.
 
     Product, quantity, price and customer are those of the order's `created`, regardless of later events.
     """
@@ -34,10 +34,10 @@ class Orders(Processor[OrderEvent, ProductStep]):
     orders = KeyValueStore("orders", Order)
 
     def __init__(self, settings: OrderStoresSettings | None = None) -> None:
-        """Take the service's settings: none of them is about orders."""
+        """Accept the service's settings, of which none concerns orders."""
 
     def process(self, event: OrderEvent, ctx: Context[ProductStep]) -> None:
-        """Move the order on, or refuse the event."""
+        """Update the order's status, or reject the event."""
         order_id = ctx.key
         if not is_usable(event, order_id):
             raise RejectedRecord(why_unusable(event, order_id))
@@ -76,7 +76,7 @@ class Orders(Processor[OrderEvent, ProductStep]):
 
 
 class Products(Processor[ProductStep, CustomerStep]):
-    """Keeps each product's stock and hands the steps on by customer. Additions only: their order does not matter."""
+    """Keeps each product's stock, and forwards the steps by customer. It only adds, so their order does not matter."""
 
     inventory = KeyValueStore("inventory", ProductStock)
 
@@ -119,9 +119,9 @@ class Products(Processor[ProductStep, CustomerStep]):
 
 
 class Customers(Processor[CustomerStep, OrderProcessingResult]):
-    """Keeps each customer's totals and sends the results, keyed by order.
+    """Keeps each customer's totals, and sends the results, keyed by order.
 
-    Totals are sums and the history is sorted, so the order in which a customer's events come does not matter.
+    Totals are sums and the history is sorted, so the order in which a customer's events arrive does not matter.
     """
 
     customers = KeyValueStore("customers", Customer)
@@ -133,7 +133,7 @@ class Customers(Processor[CustomerStep, OrderProcessingResult]):
         """Give None: repetitions were recognized before the step was made."""
 
     def process(self, event: CustomerStep, ctx: Context[OrderProcessingResult]) -> None:
-        """Count the order when it is created, its amount when it is paid."""
+        """Count the order when it is created, and its amount when it is paid."""
         customer_id = ctx.key
         order_id, status, left = event.order_id, event.status, event.stock_left
         customer = self.customers.get(customer_id) or _NEW_CUSTOMER
@@ -164,7 +164,7 @@ class Customers(Processor[CustomerStep, OrderProcessingResult]):
 
 
 def default_customer(order_id: str) -> str:
-    """Return the customer of an order that names none: one of cust_001 to cust_004."""
+    """Return the customer of an order without customer: one of cust_001 to cust_004."""
     return f"cust_00{zlib.crc32(order_id.encode()) % 4 + 1}"
 
 

@@ -1,4 +1,4 @@
-"""Records of the service: contracts in avro/order-stores, field for field."""
+"""Records of the service, which match the contracts in avro/order-stores field by field."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from forebay.records import Record
 
 
 class Status(StrEnum):
-    """Where an order stands."""
+    """The status of an order."""
 
     CREATED = "created"
     PAID = "paid"
@@ -19,7 +19,7 @@ class Status(StrEnum):
 
 
 class OrderEvent(Record):
-    """One step of an order (topic order_events). Time in ms; price of one piece."""
+    """A step of an order (topic order_events). Time in ms; price per piece."""
 
     event_id: str | None
     order_id: str
@@ -32,7 +32,7 @@ class OrderEvent(Record):
 
 
 class Order(Record):
-    """State per order (store orders): what `created` said, and where the order stands. Time in ms."""
+    """State per order (store orders): the fields of its `created` event, and its status. Time in ms."""
 
     order_id: str
     status: str
@@ -44,7 +44,7 @@ class Order(Record):
 
 
 class ProductStep(Record):
-    """What an accepted event means for its product: handed to the stage products, keyed by product."""
+    """An accepted event for the sub-topology of products, keyed by product."""
 
     order_id: str
     customer_id: str
@@ -54,7 +54,7 @@ class ProductStep(Record):
 
 
 class ProductStock(Record):
-    """State per product (store inventory), in pieces; available_stock below 0: more is ordered than there is."""
+    """State per product (store inventory), in pieces. A negative available_stock means that pieces are backordered."""
 
     available_stock: int
     reserved_quantity: int
@@ -62,7 +62,7 @@ class ProductStock(Record):
 
 
 class CustomerStep(Record):
-    """The step with the product's stock after it: handed to the stage customers, keyed by customer."""
+    """A step with the product's stock after it, for the sub-topology of customers, keyed by customer."""
 
     order_id: str
     product_id: str
@@ -74,7 +74,7 @@ class CustomerStep(Record):
 
 
 class Customer(Record):
-    """State per customer (store customers). The latest orders, oldest first, and their creation times in ms."""
+    """State per customer (store customers), with the latest orders, oldest first, and their creation times in ms."""
 
     total_orders: int
     total_spent: Decimal

@@ -1,19 +1,19 @@
-"""Amounts of money, exact."""
+"""Exact amounts of money."""
 
 from __future__ import annotations
 
 from decimal import ROUND_HALF_EVEN, Context, Decimal
 
 ZERO = Decimal("0.000000")
-"""Nothing, with the contracts' six digits behind the point: a price that comes as a decimal is never rounded."""
+"""Zero with the contracts' six decimal places, so that a price with a decimal type is never rounded."""
 
 _EXACT = Context(prec=60, rounding=ROUND_HALF_EVEN)
 
 
 def amount_of(price: Decimal | float, quantity: int) -> Decimal:
-    """Return what `quantity` pieces cost, with six digits behind the point.
+    """Return the cost of `quantity` pieces, with six decimal places.
 
-    A double means the shortest decimal number that reads as it, rounded to six digits (half to even).
+    A double is converted to the shortest decimal number that is parsed as it, rounded to six places (half to even).
     """
     exact = price if price.__class__ is Decimal else Decimal(repr(price)).quantize(ZERO, context=_EXACT)
     return _EXACT.multiply(exact, quantity)

@@ -1,4 +1,4 @@
-"""The entry of order-stores in the table of services."""
+"""The declaration of the service order-stores."""
 
 from __future__ import annotations
 

@@ -9,14 +9,14 @@ MOST_HISTORY = 1000
 
 @dataclass(frozen=True, slots=True)
 class OrderStoresSettings:
-    """What an operator may change about the logic.
+    """The settings of the logic that an operator can change.
 
     Args:
-        initial_stock: pieces a product has before its first order.
-        history_limit: orders a customer's history holds, from 1 to 1000.
+        initial_stock: pieces of a product before its first order.
+        history_limit: maximum orders in a customer's history, from 1 to 1000.
 
     Raises:
-        ValueError: a value that makes no sense; names it.
+        ValueError: a value is invalid.
     """
 
     initial_stock: int = 100

@@ -1,4 +1,4 @@
-"""Which fields of the results of price-join the demo shows."""
+"""The columns of price-join's results in the demo."""
 
 from __future__ import annotations
 

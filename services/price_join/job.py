@@ -1,4 +1,4 @@
-"""The wiring of price-join."""
+"""The job of price-join."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the service does with a price and with an order. Rules: docs/services/price-join.md."""
+"""The logic of price-join. Rules: docs/services/price-join.md."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from price_join.settings import PriceJoinSettings, Unpriced
 
 
 def price_join(settings: PriceJoinSettings) -> Topology:
-    """Bill each order at the price its item had when it was placed."""
+    """Return the topology that bills each order at its item's price when it was placed."""
     topology = Topology()
     prices = topology.table(
         "menu_prices",
@@ -29,7 +29,7 @@ def price_join(settings: PriceJoinSettings) -> Topology:
 
 
 def bill(order: FoodOrder, price: MenuPrice | None) -> FoodBill:
-    """Return an order's bill; without a price, one without a total."""
+    """Return an order's bill. Without a price, it has no total."""
     return FoodBill(
         order_id=order.order_id,
         customer=order.customer,
@@ -42,7 +42,7 @@ def bill(order: FoodOrder, price: MenuPrice | None) -> FoodBill:
 
 
 def _order_id(order: FoodOrder) -> str:
-    """Return an order's id with its item: an order of several items is a record for each."""
+    """Return an order's id with its item, because an order of several items has a record for each."""
     return f"{order.order_id}\0{order.item}"
 
 

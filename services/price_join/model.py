@@ -1,4 +1,4 @@
-"""Records of the service: contracts in avro/price-join, field for field."""
+"""Records of the service, which match the contracts in avro/price-join field by field."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from forebay.records import Record
 
 
 class MenuPrice(Record):
-    """What an item costs from `timestamp` (ms) on (topic menu_prices, store menu-prices)."""
+    """The price of an item from `timestamp` (ms) on (topic menu_prices, store menu-prices)."""
 
     item: str
     price: float
@@ -24,7 +24,7 @@ class FoodOrder(Record):
 
 
 class FoodBill(Record):
-    """An order at the price as of its own time (topic food_bills); without a price the last three are None.
+    """An order with the price at its time (topic food_bills). Without a price, the last three fields are None.
 
     `price_valid_from` in ms.
     """

@@ -1,4 +1,4 @@
-"""The entry of price-join in the table of services."""
+"""The declaration of the service price-join."""
 
 from __future__ import annotations
 

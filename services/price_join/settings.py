@@ -9,7 +9,7 @@ MINUTE_MS = 60_000
 
 
 class Unpriced(Enum):
-    """What becomes of an order without a price: no bill (inner join), or one without a total (left join)."""
+    """The result of an order without a price: no bill (inner join), or a bill without a total (left join)."""
 
     INNER = "inner"
     LEFT = "left"
@@ -17,15 +17,15 @@ class Unpriced(Enum):
 
 @dataclass(frozen=True, slots=True)
 class PriceJoinSettings:
-    """What an operator may change about the logic.
+    """The settings of the logic that an operator can change.
 
     Args:
-        history_retention_ms: how long former prices are known, in ms of stream time; 0 = current prices only.
-        grace_ms: how long an order waits for prices that come late, in ms of stream time; 0 = not at all.
+        history_retention_ms: how long former prices are kept, in ms of stream time; 0 = current prices only.
+        grace_ms: how long an order waits for late prices, in ms of stream time; 0 = not at all.
         join: inner = no bill without a price; left = a bill with empty price and total.
 
     Raises:
-        ValueError: a value that makes no sense; names it.
+        ValueError: a value is invalid.
     """
 
     history_retention_ms: int = 10 * MINUTE_MS

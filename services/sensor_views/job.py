@@ -1,4 +1,4 @@
-"""The wiring of sensor-views."""
+"""The job of sensor-views."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which readings count. What is made of them is in views/. Rules: docs/services/sensor-views.md."""
+"""The check of readings, which views/ aggregates. Rules: docs/services/sensor-views.md."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from sensor_views.model import Reading
 
 
 def check_reading(reading: Reading) -> None:
-    """Let a reading pass. Raises RejectedRecord, naming what is wrong with it."""
+    """Check a reading. Raises RejectedRecord with the mistake."""
     if not reading.sensor:
         raise RejectedRecord("sensor is empty: the producer must name the sensor")
     if not reading.area:

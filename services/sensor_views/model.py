@@ -1,4 +1,4 @@
-"""The record that comes in: contract in avro/sensor-views, field for field. The others are made from the views."""
+"""The input record, which matches its contract in avro/sensor-views. All others are generated from the views."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from forebay.records import Record
 
 
 class Reading(Record):
-    """What a sensor measured in an area (topic readings, keyed by sensor). Time in ms."""
+    """A reading of a sensor in an area (topic readings, keyed by sensor). Time in ms."""
 
     event_id: str | None
     sensor: str

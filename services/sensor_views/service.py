@@ -1,4 +1,4 @@
-"""The entry of sensor-views in the table of services."""
+"""The declaration of the service sensor-views."""
 
 from __future__ import annotations
 

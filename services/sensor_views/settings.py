@@ -7,4 +7,4 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class SensorViewsSettings:
-    """What is computed is in the views' files; there is nothing else to choose."""
+    """No settings: the views' files define the computation."""

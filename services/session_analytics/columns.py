@@ -1,4 +1,4 @@
-"""Which fields of the results of session-analytics the demo shows."""
+"""The columns of session-analytics' results in the demo."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The figures of one session: of no clicks, of one click more, of two sessions in one."""
+"""The statistics of a session: without clicks, after another click, and of two joined sessions."""
 
 from __future__ import annotations
 
@@ -7,24 +7,24 @@ from forebay.processor import RejectedRecord
 from session_analytics.model import ClickSession, UserClick
 
 RECENT = 5
-"""Pages kept of a session."""
+"""Number of pages that are kept of a session."""
 
 LONGEST_TEXT = 4096
-"""Characters of a text that the state may hold."""
+"""Maximum characters of a text in the state."""
 
 _NOTHING = ClickSession(clicks=0, total_time_ms=0, conversions=0, categories=(), recent_pages=(), recent_times=())
 
 
 def nothing() -> ClickSession:
-    """Return the figures of no clicks."""
+    """Return the statistics of a session without clicks."""
     return _NOTHING
 
 
 def remember_name(names: tuple[str, ...], what: str, name: str | None, limit: int) -> tuple[str, ...]:
-    """Return `names` with `name`, if that is a new one; the oldest leave.
+    """Return `names` with `name` added if it is new, without the oldest above `limit`.
 
     Raises:
-        RejectedRecord: a new name is longer than LONGEST_TEXT; says of `what`.
+        RejectedRecord: a new name is longer than LONGEST_TEXT. The message contains `what`.
     """
     if not name or name in names:
         return names
@@ -34,7 +34,7 @@ def remember_name(names: tuple[str, ...], what: str, name: str | None, limit: in
 
 
 def add(click: UserClick, session: ClickSession, limit: int) -> ClickSession:
-    """Return the figures with one click more; `limit` bounds the categories."""
+    """Return the statistics with another click. `limit` is the maximum number of categories."""
     categories = session.categories
     conversions = session.conversions
     metadata = click.page_metadata
@@ -59,7 +59,7 @@ def add(click: UserClick, session: ClickSession, limit: int) -> ClickSession:
 
 
 def join(earlier: ClickSession, later: ClickSession, limit: int) -> ClickSession:
-    """Return the figures of two sessions as one; `limit` bounds the categories."""
+    """Return the joined statistics of two sessions. `limit` is the maximum number of categories."""
     categories = earlier.categories + tuple(name for name in later.categories if name not in earlier.categories)
     return ClickSession(
         clicks=earlier.clicks + later.clicks,

@@ -1,4 +1,4 @@
-"""The wiring of session-analytics."""
+"""The job of session-analytics."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the service does with a click. Rules: docs/services/session-analytics.md."""
+"""The logic of session-analytics. Rules: docs/services/session-analytics.md."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _NO_CONTEXT = DeviceContext(None, None, None)
 
 
 class SessionAnalyst(Processor[UserClick, SessionAnalytics]):
-    """Gathers each user's clicks into sessions; sends a session's figures after every click, and once when it ended."""
+    """Groups each user's clicks into sessions. Sends a session's statistics after every click, and at its end."""
 
     profiles = KeyValueStore("profiles", ClickProfile)
 
@@ -40,7 +40,7 @@ class SessionAnalyst(Processor[UserClick, SessionAnalytics]):
         self.idle = IdleClose(settings.idle_timeout_ms, settings.gap_ms + settings.grace_ms + 1)
 
     def init(self) -> None:
-        """Put the aggregate on the bound store."""
+        """Create the aggregate with the bound store."""
         limit = self._limit
         self._aggregate = SessionAggregate[UserClick, ClickSession](
             self.sessions,
@@ -58,7 +58,7 @@ class SessionAnalyst(Processor[UserClick, SessionAnalytics]):
         return event.click_id
 
     def process(self, event: UserClick, ctx: Context[SessionAnalytics]) -> None:
-        """Count the click in its session, joining those it connects, and send that session's figures."""
+        """Add the click to its session, join sessions that it connects, and send the session's statistics."""
         if not 0 < len(event.page) <= LONGEST_TEXT or event.duration_on_page < 0:
             raise RejectedRecord(_reason(event))
         key = ctx.key
@@ -77,7 +77,7 @@ class SessionAnalyst(Processor[UserClick, SessionAnalytics]):
         ctx.forward(self._active(session, session.value, profile, event, since))
 
     def on_timer(self, timer: Timer, ctx: Context[SessionAnalytics]) -> None:
-        """Send the sessions that can't grow any more."""
+        """Send the sessions that can't change any more."""
         for final in self._aggregate.close(ctx.closing_time):
             assert final.value is not None
             profile = self.profiles.get(final.key) or _NEW
@@ -85,7 +85,7 @@ class SessionAnalyst(Processor[UserClick, SessionAnalytics]):
         self._closing.schedule_next(ctx, self._aggregate.next_close())
 
     def _profile(self, key: str, event: UserClick, begun: int) -> ClickProfile:
-        """Return the user's profile with the click in it; most clicks change nothing there."""
+        """Return the user's profile after the click, which most clicks do not change."""
         profile = self.profiles.get(key) or _NEW
         limit = self._limit
         device = event.device_info.type if event.device_info is not None else None

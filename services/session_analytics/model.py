@@ -1,4 +1,4 @@
-"""Records of the service: contracts in avro/session-analytics, field for field. Times in ms."""
+"""Records of the service, which match the contracts in avro/session-analytics field by field. Times in ms."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ ENDED = "ended"
 
 
 class DeviceInfo(Record):
-    """What the user held."""
+    """The user's device."""
 
     type: str | None = None
     os: str | None = None
@@ -18,13 +18,13 @@ class DeviceInfo(Record):
 
 
 class SessionInfo(Record):
-    """What the producer knows about sessions."""
+    """The producer's information about sessions."""
 
     has_simulated_gap: bool | None = None
 
 
 class PageMetadata(Record):
-    """What kind of page it is."""
+    """Properties of the page."""
 
     category: str | None = None
     requires_auth: bool | None = None
@@ -32,13 +32,13 @@ class PageMetadata(Record):
 
 
 class Interaction(Record):
-    """How the user clicked."""
+    """The kind of the click."""
 
     click_type: str | None = None
 
 
 class UserClick(Record):
-    """One click of a user (topic user_clicks)."""
+    """A click of a user (topic user_clicks)."""
 
     click_id: str | None
     user_id: str | None
@@ -55,7 +55,7 @@ class UserClick(Record):
 
 
 class ClickSession(Record):
-    """State per session (store sessions): its bounds are in the store's key.
+    """State per session (store sessions), whose bounds are in the store's key.
 
     `recent_pages` are the last five by event time, `recent_times` their event times.
     """
@@ -69,7 +69,7 @@ class ClickSession(Record):
 
 
 class ClickProfile(Record):
-    """State per user, over all sessions (store profiles), and as sent: sessions so far, the open ones included."""
+    """State per user over all sessions, including open ones (store profiles, and in results)."""
 
     total_sessions: int
     devices_used: tuple[str, ...]
@@ -78,7 +78,7 @@ class ClickProfile(Record):
 
 
 class CurrentEvent(Record):
-    """The click that analytics follow."""
+    """The click to which analytics refer."""
 
     click_id: str | None
     page: str
@@ -92,7 +92,7 @@ class CurrentEvent(Record):
 
 
 class SessionMetrics(Record):
-    """One session's own figures."""
+    """The statistics of a single session."""
 
     pages_visited_count: int
     total_time_ms: int
@@ -105,7 +105,7 @@ class SessionMetrics(Record):
 
 
 class DeviceContext(Record):
-    """What the current click came from; all null when a session ended."""
+    """The device of the current click; all None at the end of a session."""
 
     current_device: str | None
     current_user_agent: str | None
@@ -113,7 +113,7 @@ class DeviceContext(Record):
 
 
 class SessionInsights(Record):
-    """What follows from the figures."""
+    """Values derived from the statistics."""
 
     time_since_last_activity: int | None
     session_timeout_ms: int
@@ -122,7 +122,7 @@ class SessionInsights(Record):
 
 
 class SessionAnalytics(Record):
-    """A session after a click of it, or when it ended (topic session_analytics)."""
+    """A session after a click, or at its end (topic session_analytics)."""
 
     analytics_type: str
     user_id: str

@@ -1,4 +1,4 @@
-"""The entry of session-analytics in the table of services."""
+"""The declaration of the service session-analytics."""
 
 from __future__ import annotations
 

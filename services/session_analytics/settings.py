@@ -10,18 +10,18 @@ HOUR_MS = 3600 * SECOND_MS
 
 @dataclass(frozen=True, slots=True)
 class SessionAnalyticsSettings:
-    """What an operator may change about the logic. Times in ms of stream time.
+    """The settings of the logic that an operator can change. Times in ms of stream time.
 
     Args:
-        gap_ms: clicks of a user at most this far apart belong to one session.
+        gap_ms: maximum time between two clicks of a session.
         grace_ms: how much longer than the gap a session waits for late clicks before it ends.
-        idle_timeout_ms: on an idle topic all open sessions end after this long, and later clicks of them are refused;
-            0 = they end as the clock passes their gap.
-        retention_ms: how long sessions stay in the store after they ended; at least gap_ms + grace_ms.
-        list_limit: most entries a list of the state holds (devices, user agents, referrers, categories).
+        idle_timeout_ms: time after which all open sessions end if the topic is idle, and later clicks of them are
+            rejected; 0 = sessions end when the clock passes their gap.
+        retention_ms: how long sessions stay in the store after their end; at least gap_ms + grace_ms.
+        list_limit: maximum entries of a list in the state (devices, user agents, referrers, categories).
 
     Raises:
-        ValueError: a value that makes no sense; names it.
+        ValueError: a value is invalid.
     """
 
     gap_ms: int = 30 * SECOND_MS

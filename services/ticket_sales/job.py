@@ -1,4 +1,4 @@
-"""The wiring of ticket-sales."""
+"""The job of ticket-sales."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the service does with a sale. Rules: docs/services/ticket-sales.md."""
+"""The logic of ticket-sales. Rules: docs/services/ticket-sales.md."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ SOLD: Fold[MovieTicketSale, TicketsSold] = Fold(
 
 
 def ticket_sales(_: TicketSalesSettings) -> Topology:
-    """Count the sales of each title; every change of a row leaves as a change event."""
+    """Return the topology that counts the sales of each title, and sends every change of a row as a change event."""
     topology = Topology()
     sales = topology.stream(
         "movie_ticket_sales", MovieTicketSale, timestamp="timestamp", event_id="event_id", nulls=False
@@ -29,7 +29,7 @@ class Changes(Processor[TicketsSold, TicketsSoldChange]):
     """Sends a title's row before and after a sale."""
 
     def process(self, event: TicketsSold, ctx: Context[TicketsSoldChange]) -> None:
-        """Send the change; the row before held one ticket less."""
+        """Send the change. The row before had one ticket less."""
         is_first = event.tickets_sold == 1
         before = None if is_first else TicketsSold(event.title, event.tickets_sold - 1)
         operation = Operation.INSERT if is_first else Operation.UPDATE
@@ -37,7 +37,7 @@ class Changes(Processor[TicketsSold, TicketsSoldChange]):
 
 
 def _counts(_: str, sale: MovieTicketSale) -> bool:
-    """Return whether a sale counts: one without a value counts nowhere."""
+    """Return whether to count a sale. A sale without a value is not counted."""
     if not sale.title:
         raise RejectedRecord("title is empty: the producer must name the movie")
     return sale.ticket_total_value is not None

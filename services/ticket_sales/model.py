@@ -1,4 +1,4 @@
-"""Records of the service: contracts in avro/ticket-sales, field for field."""
+"""Records of the service, which match the contracts in avro/ticket-sales field by field."""
 
 from __future__ import annotations
 
@@ -8,14 +8,14 @@ from forebay.records import Record
 
 
 class Operation(StrEnum):
-    """What happened to a title's row."""
+    """The kind of a change of a title's row."""
 
     INSERT = "INSERT"
     UPDATE = "UPDATE"
 
 
 class MovieTicketSale(Record):
-    """One sale (topic movie_ticket_sales, repartition titles). Time in ms."""
+    """A sale (topic movie_ticket_sales, repartition topic titles). Time in ms."""
 
     event_id: str | None
     title: str

@@ -1,4 +1,4 @@
-"""The entry of ticket-sales in the table of services."""
+"""The declaration of the service ticket-sales."""
 
 from __future__ import annotations
 

@@ -7,4 +7,4 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class TicketSalesSettings:
-    """The rule has nothing to choose."""
+    """No settings."""

@@ -1,4 +1,4 @@
-"""Which fields of the results of user-sessions the demo shows."""
+"""The columns of user-sessions' results in the demo."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The wiring of user-sessions."""
+"""The job of user-sessions."""
 
 from __future__ import annotations
 

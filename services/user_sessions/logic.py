@@ -1,4 +1,4 @@
-"""What the service does with an event. Rules: docs/services/user-sessions.md."""
+"""The logic of user-sessions. Rules: docs/services/user-sessions.md."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _NO_CONTEXT = CurrentContext(None, None, None)
 
 
 class UserSessions(Processor[UserActivity, UserSessionStats]):
-    """Keeps each user's profile and sends its statistics after every event and every idle end."""
+    """Keeps each user's profile, and sends statistics after every event and every session that ends idle."""
 
     profiles = KeyValueStore("user-profiles", UserProfile)
 
@@ -35,7 +35,7 @@ class UserSessions(Processor[UserActivity, UserSessionStats]):
         self._limit = settings.list_limit
 
     def process(self, event: UserActivity, ctx: Context[UserSessionStats]) -> None:
-        """Count the event, end the current session if the event belongs to another one, send the statistics."""
+        """Count the event, end the current session if the event belongs to another, and send the statistics."""
         key = ctx.key
         ts = event.timestamp
         session_id = event.session_id
@@ -57,9 +57,9 @@ class UserSessions(Processor[UserActivity, UserSessionStats]):
         ctx.forward(_stats(key, updated, ended, activity, context))
 
     def on_timer(self, timer: Timer, ctx: Context[UserSessionStats]) -> None:
-        """End the user's session if it has been idle long enough, else look again when it may have been.
+        """End the user's session if it has been idle long enough. Otherwise, move the timer to that time.
 
-        The timer is set once per session, not once per event: moving it costs more than the event itself.
+        The timer is set once per session, not once per event, because moving it costs more than the event.
         """
         key = timer.key
         profile = self.profiles.get(key)

@@ -1,4 +1,4 @@
-"""Records of the service: contracts in avro/user-sessions, field for field."""
+"""Records of the service, which match the contracts in avro/user-sessions field by field."""
 
 from __future__ import annotations
 
@@ -8,14 +8,14 @@ STATS_TYPE = "USER_SESSION_STATS"
 
 
 class Location(Record):
-    """Where the user was."""
+    """The user's location."""
 
     country: str | None = None
     city: str | None = None
 
 
 class UserActivity(Record):
-    """One thing a user did (topic user_activity). Times in ms."""
+    """An action of a user (topic user_activity). Times in ms."""
 
     event_id: str | None
     user_id: str | None
@@ -30,7 +30,7 @@ class UserActivity(Record):
 
 
 class Session(Record):
-    """One session's own totals: event times in ms, number of events, sum of their durations in ms."""
+    """Totals of a single session: event times in ms, number of events, sum of their durations in ms."""
 
     session_id: str
     started_at: int
@@ -56,7 +56,7 @@ class UserProfile(Record):
 
 
 class Activity(Record):
-    """The event that statistics follow. Times in ms."""
+    """The event to which statistics refer. Times in ms."""
 
     event_id: str | None
     action: str
@@ -66,7 +66,7 @@ class Activity(Record):
 
 
 class SessionTotals(Record):
-    """Totals over all of a user's sessions; the open session is not counted."""
+    """Totals of a user's sessions, without the open session."""
 
     total_sessions: int
     total_time_ms: int
@@ -75,7 +75,7 @@ class SessionTotals(Record):
 
 
 class ProfileSummary(Record):
-    """What is known about the user. Times in ms."""
+    """A summary of the user's profile. Times in ms."""
 
     first_seen: int
     last_activity: int
@@ -87,7 +87,7 @@ class ProfileSummary(Record):
 
 
 class CurrentContext(Record):
-    """Where an event came from."""
+    """The device, browser and location of an event."""
 
     device_type: str | None
     browser: str | None
@@ -95,7 +95,7 @@ class CurrentContext(Record):
 
 
 class UserSessionStats(Record):
-    """A user's statistics after an event or an idle end (topic user_session_stats)."""
+    """A user's statistics after an event or a session that ended idle (topic user_session_stats)."""
 
     stats_type: str
     user_id: str

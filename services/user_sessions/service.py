@@ -1,4 +1,4 @@
-"""The entry of user-sessions in the table of services."""
+"""The declaration of the service user-sessions."""
 
 from __future__ import annotations
 

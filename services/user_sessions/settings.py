@@ -9,14 +9,14 @@ MINUTE_MS = 60_000
 
 @dataclass(frozen=True, slots=True)
 class UserSessionsSettings:
-    """What an operator may change about the logic.
+    """The settings of the logic that an operator can change.
 
     Args:
-        idle_timeout_ms: a session ends after this long without activity, in ms of stream time; 0 = never.
-        list_limit: most entries a list or map of the state holds (devices, browsers, countries, actions, pages).
+        idle_timeout_ms: time without activity after which a session ends, in ms of stream time; 0 = never.
+        list_limit: maximum entries of a list or map in the state (devices, browsers, countries, actions, pages).
 
     Raises:
-        ValueError: a value that makes no sense; names it.
+        ValueError: a value is invalid.
     """
 
     idle_timeout_ms: int = 30 * MINUTE_MS

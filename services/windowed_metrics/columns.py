@@ -1,4 +1,4 @@
-"""Which fields of the results of windowed-metrics the demo shows."""
+"""The columns of windowed-metrics' results in the demo."""
 
 from __future__ import annotations
 

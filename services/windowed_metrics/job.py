@@ -1,4 +1,4 @@
-"""The wiring of windowed-metrics."""
+"""The job of windowed-metrics."""
 
 from __future__ import annotations
 

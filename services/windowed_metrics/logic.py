@@ -1,4 +1,4 @@
-"""What the service does with an event. Rules: docs/services/windowed-metrics.md."""
+"""The logic of windowed-metrics. Rules: docs/services/windowed-metrics.md."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ class _Follows(Enum):
 
 
 class WindowedMetrics(Processor[ServerMetric, WindowedMetric]):
-    """Aggregates each server's metrics in tumbling windows; sends results on change, on close, or both."""
+    """Aggregates each server's metrics in tumbling windows. Sends results on change, on close, or both."""
 
     def __init__(self, settings: WindowedMetricsSettings | None = None) -> None:
         self._settings = settings = settings or WindowedMetricsSettings()
@@ -74,7 +74,7 @@ class WindowedMetrics(Processor[ServerMetric, WindowedMetric]):
         self.idle = IdleClose(settings.idle_timeout_ms, settings.window_ms + settings.grace_ms)
 
     def init(self) -> None:
-        """Put the aggregate on the bound store."""
+        """Create the aggregate with the bound store."""
         emission = _EMISSIONS[self._settings.emit_results]
         self._aggregate = WindowAggregate(
             self.windows, self._windows, lambda: _EMPTY, self._add_event, emission=emission
@@ -86,11 +86,11 @@ class WindowedMetrics(Processor[ServerMetric, WindowedMetric]):
         return event.metric_id
 
     def record_key(self, name: str, key: str) -> str | None:
-        """Return the server: windows are stored under server and metric."""
+        """Return the server of a store's key, which consists of server and metric."""
         return split_key(key)[0] if name == self.windows.name else key or None
 
     def process(self, event: ServerMetric, ctx: Context[WindowedMetric]) -> None:
-        """Add the event to its window; send the window's results."""
+        """Add the event to its window, and send the window's results."""
         ts = event.timestamp
         if ts < 1:
             raise RejectedRecord(f"timestamp is {ts}: the producer must send milliseconds since the epoch, above 0")

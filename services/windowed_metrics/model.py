@@ -1,4 +1,4 @@
-"""Records of the service: contracts in avro/windowed-metrics, field for field."""
+"""Records of the service, which match the contracts in avro/windowed-metrics field by field."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ AGGREGATION_TYPE = "WINDOW_AGGREGATION"
 
 
 class Alerting(Record):
-    """When a window's average is worth an alert; a null threshold is never reached."""
+    """The alert thresholds of a window's average. A threshold of None is never reached."""
 
     enabled: bool = False
     threshold_high: float | None = None
@@ -16,7 +16,7 @@ class Alerting(Record):
 
 
 class ServerMetric(Record):
-    """One measurement of a server (topic server_metrics). Times in ms."""
+    """A measurement of a server (topic server_metrics). Times in ms."""
 
     metric_id: str | None
     metric_name: str
@@ -50,7 +50,7 @@ class MetricWindow(Record):
 
 
 class WindowKey(Record):
-    """What identifies a window."""
+    """The key of a window."""
 
     server_id: str
     metric_name: str
@@ -68,7 +68,7 @@ class WindowSpan(Record):
 
 
 class Statistics(Record):
-    """Over a window's events so far; values rounded to 2 decimals."""
+    """Statistics of a window's events so far, rounded to 2 decimals."""
 
     count: int
     average: float
@@ -86,7 +86,7 @@ class Thresholds(Record):
 
 
 class AlertState(Record):
-    """Whether a window's average is worth an alert: status critical, warning or normal."""
+    """The alert status of a window's average: critical, warning or normal."""
 
     status: str
     thresholds: Thresholds
@@ -94,7 +94,7 @@ class AlertState(Record):
 
 
 class Distribution(Record):
-    """Where a window's events came from."""
+    """The origins of a window's events."""
 
     datacenters: tuple[str, ...]
     environments: tuple[str, ...]
@@ -102,14 +102,14 @@ class Distribution(Record):
 
 
 class Sampling(Record):
-    """The last values, and how many the state holds."""
+    """The latest values, and the number of values in the state."""
 
     recent_values: tuple[float, ...]
     total_samples: int
 
 
 class ProcessingInfo(Record):
-    """What a result follows. Times in ms."""
+    """The cause of a result. Times in ms."""
 
     window_updated: bool
     window_final: bool

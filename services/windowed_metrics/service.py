@@ -1,4 +1,4 @@
-"""The entry of windowed-metrics in the table of services."""
+"""The declaration of the service windowed-metrics."""
 
 from __future__ import annotations
 

@@ -11,7 +11,7 @@ _LEAST = {"window_ms": 1, "grace_ms": 0, "idle_timeout_ms": 0, "samples": 1, "li
 
 
 class EmitResults(Enum):
-    """Which results leave: one after every event, one when a window is final, or both."""
+    """The results to send: after every event, when a window is final, or both."""
 
     EVERY = "every"
     FINAL = "final"
@@ -20,20 +20,20 @@ class EmitResults(Enum):
 
 @dataclass(frozen=True, slots=True)
 class WindowedMetricsSettings:
-    """What an operator may change about the logic.
+    """The settings of the logic that an operator can change.
 
     Args:
         window_ms: length of a window.
         grace_ms: how long after its end, in stream time, a window accepts events.
-        retention_ms: how long a window stays in the store, from its start to the newest window's.
-        emit_results: which results leave.
-        idle_timeout_ms: on an idle topic all windows close after this long, and later events for them are refused;
-            0 = they close as the clock reaches their end.
-        samples: values kept per window.
-        list_limit: most entries a list of the state holds (datacenters, environments, services).
+        retention_ms: how long a window stays in the store, from its start to the start of the newest window.
+        emit_results: the results to send.
+        idle_timeout_ms: time after which all windows close if the topic is idle, and later events of them are rejected;
+            0 = windows close when the clock reaches their end.
+        samples: number of values that are kept per window.
+        list_limit: maximum entries of a list in the state (datacenters, environments, services).
 
     Raises:
-        ValueError: a value that makes no sense; names it.
+        ValueError: a value is invalid.
     """
 
     window_ms: int = 5 * MINUTE_MS

@@ -1,4 +1,4 @@
-"""The DSL: a topology described as streams and tables, which the engine runs and which prints itself."""
+"""The DSL, which describes a topology as streams and tables. The engine runs and draws it."""
 
 from forebay.builder.grouped import CogroupedStream, GroupedStream, WindowedStream
 from forebay.builder.grouped_table import GroupedTable

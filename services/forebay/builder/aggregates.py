@@ -1,4 +1,4 @@
-"""Nodes that fold records: by key, by window, by session, of one stream or of several."""
+"""Nodes that aggregate the records of one or several streams by key, window or session."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ class _Aggregate(Protocol):
 
 
 def aggregate(parents: Sequence[Node], folds: Sequence[AnyFold], into: Format[Any], store: str) -> Node:
-    """Return the node that keeps one aggregate per key, of one stream or of several."""
+    """Return the node that maintains one aggregate per key, of one or several streams."""
     declared: TimestampedKeyValueStore[Any] = TimestampedKeyValueStore(store, into)
 
     def make(bound: Bound, out: Flow) -> Made:
@@ -83,7 +83,11 @@ def windowed_aggregate(
     emission: Emission,
     retention_ms: Duration,
 ) -> Node:
-    """Return the node that keeps one aggregate per key and window. Raises ValueError, TopologyError."""
+    """Return the node that maintains one aggregate per key and window.
+
+    Raises:
+        TopologyError: The windows do not allow the emission, the fold or the retention.
+    """
     if isinstance(windows, UnlimitedWindows) and emission is not Emission.UPDATES:
         raise TopologyError(
             f"store {store}: an unlimited window never closes, so it has no final result: set emit=Emission.UPDATES"
@@ -95,8 +99,8 @@ def windowed_aggregate(
     inner, is_final = parents[0].key, emission is Emission.FINAL
     try:
         declared = _declare_store(windows, into, store, ms_of(retention_ms))
-        # Make the operators once here, so that a store too short for its windows fails at the line that declares it and
-        # not when a task starts.
+        # Create the operators once here, so that a retention that is too short for the windows fails at the line that
+        # declares it and not when a task starts.
         for fold in folds:
             _operator(declared, windows, fold, emission)
     except ValueError as error:
@@ -145,6 +149,7 @@ def windowed_aggregate(
         changes_rows_again=isinstance(windows, SessionWindows),
         gives_rows=True,
         horizon_ms=horizon,
+        windows=windows,
     )
 
 
@@ -191,15 +196,16 @@ def check_windows(windows: object) -> None:
 def _declare_store(
     windows: AnyWindows, into: Format[Any], store: str, retention_ms: int
 ) -> WindowStore[Any] | SessionStore[Any]:
-    """Declare the store of an aggregate. A retention of 0 is as long as the windows may still change."""
+    """Return the declaration of an aggregate's store. A retention of 0 means as long as the windows may change."""
     if isinstance(windows, SessionWindows):
         return SessionStore(store, into, retention_ms=retention_ms or windows.retention_ms)
     size = max(1, windows.difference_ms) if isinstance(windows, SlidingWindows) else windows.size_ms
-    # A sliding window of a single moment needs a retention, too.
+    # A sliding window with a difference of 0 ms needs a retention, too.
     retention = retention_ms or max(size, windows.retention_ms)
     declared = WindowStore(store, into, size_ms=size, retention_ms=retention, window_from=windows.window_from)
-    # Rows of one kind of windows have starts that the other kinds do not have. Other steps leave rows as they are.
-    # The steps of a class that a user wrote are not known, so that its attributes count.
+    # The kind of windows is part of the declaration, because rows of one kind have starts that the other kinds do not
+    # have. The rows stay usable if only the advance changes. How a user's class assigns windows is unknown, so its
+    # attributes identify it.
     if isinstance(windows, SlidingWindows):
         declared.windows = "sliding"
     else:

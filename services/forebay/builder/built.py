@@ -1,4 +1,4 @@
-"""A job's topology, from which each task's processors are made."""
+"""A job's topology, from which each task's processors are created."""
 
 from __future__ import annotations
 
@@ -15,15 +15,15 @@ if TYPE_CHECKING:
 
 
 class BuiltTopology:
-    """Builds a job's topology: for each sub-topology of each task, or once for all of them.
+    """Builder of a job's topology, for each sub-topology of each task or once for all of them.
 
-    A program's functions may keep state of their own, which belongs to one task. Generated ones keep none: a file of N
-    statements is built once per process, instead of N times per task.
+    A user's functions may hold state, which must belong to one task. Generated functions hold none, so a file of N
+    statements is built once per process instead of N times per task.
 
     Args:
-        build: makes the topology of the service's settings.
-        matched: topics by the pattern that they match.
-        is_shared: whether all tasks of a process run from one topology.
+        build: Function of the service's settings that returns the topology.
+        matched: Topics by the pattern that they match.
+        is_shared: Whether all tasks of a process share one topology.
     """
 
     def __init__(
@@ -34,9 +34,9 @@ class BuiltTopology:
         self._shared: list[tuple[Any, Topology, tuple[Component, ...]]] = []
 
     def build(self, settings: Any) -> tuple[Topology, tuple[Component, ...]]:
-        """Return the topology and its sub-topologies. Raises TopologyError: they send to each other in a circle."""
+        """Return the topology and its sub-topologies. Raise TopologyError if the sub-topologies form a cycle."""
         with self._lock:
-            # Building for the same settings again would cost each task what the whole file of statements costs.
+            # Without this, each task would build all statements of the file again.
             if not self._is_shared or not self._shared or self._shared[0][0] != settings:
                 topology = self._build(settings)
                 topology.graph.match(self._matched)
@@ -45,7 +45,7 @@ class BuiltTopology:
 
 
 class BuiltLogic(NewInEachCall):
-    """Makes each task's processor of the sub-topology of a number."""
+    """Function that creates each task's processor of one sub-topology."""
 
     def __init__(self, built: BuiltTopology, number: int) -> None:
         self._built, self._number = built, number

@@ -1,4 +1,4 @@
-"""Changes of a table's rows on their way through a repartition: old and new value together."""
+"""Format of the changes of rows in a repartition topic, which contain the old and the new value."""
 
 from __future__ import annotations
 
@@ -14,14 +14,18 @@ _LENGTH = struct.Struct(">i")
 
 
 class Moved(NamedTuple, Generic[V]):
-    """What a change does to one group: the value that leaves it and the value that enters it."""
+    """The effect of a change on one group: the value that enters the group and the value that leaves it."""
 
     new: V | None
     old: V | None
 
 
 class _MovedCodec(Generic[V]):
-    """The new value's length (-1: none), the new value, the old one; 0 or 1 says whether there is an old one."""
+    """The codec of changes.
+
+    The bytes are the length of the new value (-1: there is none), the new value, 1 or 0 (whether there is an old value)
+    and the old value.
+    """
 
     def __init__(self, values: Codec[V]) -> None:
         self._values = values
@@ -34,7 +38,7 @@ class _MovedCodec(Generic[V]):
 
     def decode(self, data: bytes) -> Moved[V]:
         if len(data) <= _LENGTH.size:
-            raise DecodeError(f"{len(data)} bytes are no change of a table")
+            raise DecodeError(f"{len(data)} bytes are not a change of a table")
         (length,) = _LENGTH.unpack_from(data)
         end = _LENGTH.size + max(length, 0)
         new = None if length < 0 else self._values.decode(data[_LENGTH.size : end])
@@ -42,7 +46,7 @@ class _MovedCodec(Generic[V]):
 
 
 def change_format(values: Format[Any]) -> Format[Any]:
-    """Return the format of changes of rows of a format."""
+    """Return the format of changes of rows that have the format `values`."""
     return Format(
         f"changes of {values}",
         Moved,

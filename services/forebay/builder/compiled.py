@@ -1,4 +1,4 @@
-"""A sub-topology as a processor: each node's operator calls what follows it."""
+"""The processor of a sub-topology, in which each node's operator calls its successors."""
 
 from __future__ import annotations
 
@@ -21,14 +21,15 @@ from forebay.formats import Format
 from forebay.formats.identities import Identity
 from forebay.operators.table import TableView
 from forebay.processor.api import Context, IdleClose, Processor, Reading, Timer
+from forebay.processor.resuming import Resuming
 from forebay.stores.binding import Store
 
 
 class CompiledSubTopology(Processor[Any, Any]):
-    """Runs the nodes of one sub-topology.
+    """The processor that runs the nodes of one sub-topology.
 
     Args:
-        close_idle_after_ms, figures: see Topology.
+        close_idle_after_ms, figures: See Topology.
     """
 
     wall_clock_interval_ms: int
@@ -60,7 +61,7 @@ class CompiledSubTopology(Processor[Any, Any]):
         self._deferrals: dict[Node, Deferral] = {}
         self._joins = joins_behind(self.nodes, self._children, frozenset().union(*self._deferred.values()))
         self._behind: dict[Flow, tuple[Deferral, ...]] = {}
-        """Joins that wait for their sides, by the flow whose elements come to them."""
+        """Deferred joins that the elements of a flow reach, by flow."""
         self._made: dict[Node, Made] = {}
         self._views: dict[Node, TableView[Any]] = {}
         self._timers: list[tuple[str, Node]] = []
@@ -71,7 +72,7 @@ class CompiledSubTopology(Processor[Any, Any]):
         self._after: dict[Callable[[Context[Any]], None], Timer] = {}
 
     def _declare(self, node: Node, store: Store[Any]) -> Store[Any]:
-        """Declare and return a node's store; a global table's is another one in each sub-topology."""
+        """Declare a node's store and return it. Each sub-topology has its own copy of a global table's store."""
         if node.is_global:
             # The node is shared by all sub-topologies. Without a copy, the last one to declare the store would rename
             # it for all.
@@ -88,7 +89,7 @@ class CompiledSubTopology(Processor[Any, Any]):
 
     def init(self) -> None:
         flows: dict[Node, Flow] = {}
-        # Children first, because a node's operator is made with the flow that its results go to.
+        # Children first, because a node's operator is created with the flow that receives its results.
         for node in reversed(self.nodes):
             flows[node] = self._flow_of(node, flows)
         for source in self.component.of_kind(Kind.SOURCE):
@@ -104,7 +105,7 @@ class CompiledSubTopology(Processor[Any, Any]):
                 self._punctuated.append((Punctuation(node.wall_clock_ms, self.wall_clock_interval_ms), node))
 
     def _flow_of(self, node: Node, flows: dict[Node, Flow]) -> Flow:
-        """Return what takes the elements that a node gives; make its operator."""
+        """Create a node's operator and return the flow that receives the node's output elements."""
         if node.kind in (Kind.SINK, Kind.REPARTITION):
             return nowhere
         out = self._fan_out(node)
@@ -123,7 +124,7 @@ class CompiledSubTopology(Processor[Any, Any]):
             wants_history = [self._wants_history(child) for child, _ in self._children[node]]
             targets = tuple(t if wants else only_latest(t) for t, wants in zip(targets, wants_history, strict=True))
         joins = self._deferred.get(node)
-        # With a single target, undoing the target is the same as undoing the record.
+        # With a single target, undoing the target's effects is the same as undoing the record.
         isolated = self._run_isolated if node.isolates and len(targets) > 1 else None
         flow = to_all(targets) if isolated is None else isolating(targets, isolated)
         return flow if joins is None else Branching(flow, [self._deferrals[join] for join in joins], isolated)
@@ -133,7 +134,10 @@ class CompiledSubTopology(Processor[Any, Any]):
         task.isolated(undoing(self._deferrals.values(), step) if self._deferrals else step)
 
     def _counting_flow(self, parent: Node, node: Node, side: int) -> Flow:
-        """Return what takes the elements of a step's arrow; those of topics and repartitions are counted there."""
+        """Return the flow from a node to its child. Between two steps, it counts the elements.
+
+        Records of topics and repartitions are counted by the task that reads or writes them.
+        """
         target = receiving(parent, node, self._receiver(node, side))
         if parent.kind is not Kind.STEP or node.kind is not Kind.STEP:
             return target
@@ -141,7 +145,7 @@ class CompiledSubTopology(Processor[Any, Any]):
         return self._passed.setdefault(arrow, ElementCount()).before(target)
 
     def _number(self, step: Node) -> int:
-        """Return a step's number, from 1, as `forebay topology` prints it."""
+        """Return a step's number (from 1), as `forebay topology` prints it."""
         return self.component.of_kind(Kind.STEP).index(step) + 1
 
     def _receiver(self, node: Node, side: int) -> Flow:
@@ -150,7 +154,7 @@ class CompiledSubTopology(Processor[Any, Any]):
         return sending(node)
 
     def store(self, declared: S) -> S:
-        """Return the task's store of that declaration."""
+        """Return the task's store for a declaration. Raise KeyError if no store was declared with its name."""
         copied = f"True {declared.name}-{self.component.state_name}"
         for place in (f"False {declared.name}", f"True {declared.name}", copied):
             if place in self._attributes:
@@ -160,7 +164,7 @@ class CompiledSubTopology(Processor[Any, Any]):
         raise KeyError(declared.name)
 
     def view(self, node: Node) -> TableView[Any]:
-        """Return where the rows of a node's table are looked up."""
+        """Return the view in which the rows of a node's table are looked up."""
         view = self._views.get(node)
         if view is None:
             assert node.view is not None, f"{node.name} is not a table"
@@ -168,24 +172,25 @@ class CompiledSubTopology(Processor[Any, Any]):
         return view
 
     def is_followed(self, node: Node) -> bool:
-        """Return whether a node's elements go anywhere."""
+        """Return whether another node receives the elements of a node."""
         return node in self._children
 
     def sends_history(self, node: Node) -> bool:
-        """Return whether changes that are not the latest of their key are wanted behind a table's node."""
+        """Return whether a node after this table uses changes that are older than the latest change of their key."""
         return any(self._wants_history(child) for child, _ in self._children.get(node, ()))
 
     def _wants_history(self, node: Node) -> bool:
         return node.history is History.KEEPS or (node.history is History.PASSES and self.sends_history(node))
 
     def sends_old(self, node: Node) -> bool:
-        """Return whether a node after this table asks for old values."""
+        """Return whether a node after this table needs old values."""
         return any(child.asks_old for child, _ in self._children.get(node, ()))
 
     def after_record(self, out: Flow, timer: Timer, action: Callable[[Context[Any]], None], ctx: Context[Any]) -> bool:
-        """Have an action that passes elements to `out` follow the record; return False if it can be done now.
+        """Defer an action that passes elements to `out` until after the record. Return False if it can run now.
 
-        It follows the record for which a timer fires, and a record for the rest of which a join behind `out` waits.
+        It is deferred if it belongs to a timer that fires because of the record, or if a join behind `out` is deferred
+        until the record has reached all of the join's sides.
         """
         task: Any = ctx
         follows: bool = task.record_follows or (
@@ -196,7 +201,7 @@ class CompiledSubTopology(Processor[Any, Any]):
         return follows
 
     def apart(self, timer: Timer, step: Callable[[Context[Any]], None], ctx: Context[Any]) -> None:
-        """Run a step as if that timer fired now: if it fails, it is undone and reported alone."""
+        """Run a step as if the timer fired now. If it fails, only the step is undone and reported."""
         task: Any = ctx
         task.apart(timer, undoing(self._deferrals.values(), step) if self._deferrals else step)
 
@@ -205,6 +210,12 @@ class CompiledSubTopology(Processor[Any, Any]):
 
     def edge_counts(self) -> Mapping[str, int]:
         return {edge: passed.elements for edge, passed in self._passed.items()}
+
+    def resume_after_commit(self, stream_time: int) -> None:
+        for reading in self._readings.values():
+            extract: object = reading.extract
+            if isinstance(extract, Resuming):
+                extract.resume_after_commit(stream_time)
 
     def reading(self, topic: str) -> Reading[Any]:
         return self._readings[topic]
@@ -232,7 +243,7 @@ class CompiledSubTopology(Processor[Any, Any]):
             self._finish(ctx)
 
     def _finish(self, ctx: Context[Any]) -> None:
-        """Do what was to follow the record; what a failed record left is done now, too."""
+        """Run the actions that were deferred until after the record, including those that a failed record left."""
         # Replace the actions before they run. An action that fails must not run again after the next record.
         actions, self._after = self._after, {}
         for action, timer in actions.items():
@@ -246,7 +257,7 @@ class CompiledSubTopology(Processor[Any, Any]):
                 self.apart(Timer(now, "wall clock", ""), partial(on_wall_clock, now), ctx)
 
     def has_timer(self, timer: str) -> bool:
-        """Return whether timers of a name are of one of the nodes; a removed node's are not (see `Timers`)."""
+        """Return whether a timer belongs to one of the nodes. The timers of a removed node do not (see `Timers`)."""
         return any(_is_of(timer, name) for name, _ in self._timers)
 
     def on_timer(self, timer: Timer, ctx: Context[Any]) -> None:
@@ -259,5 +270,5 @@ class CompiledSubTopology(Processor[Any, Any]):
 
 
 def _is_of(timer: str, name: str) -> bool:
-    """Return whether a timer is that of a node; a processor's timers begin with the node's."""
+    """Return whether a timer belongs to a node, whose timer is `name` or, for a processor, begins with it."""
     return timer == name or (name.endswith(": ") and timer.startswith(name))

@@ -1,4 +1,4 @@
-"""Divide a graph into sub-topologies, sorted so that each follows those that send to it."""
+"""Division of a graph into sub-topologies, sorted so that each comes after those that send to it."""
 
 from __future__ import annotations
 
@@ -11,16 +11,16 @@ from forebay.builder.nodes import Kind, Node, TopologyError
 
 @dataclass(frozen=True, slots=True)
 class Component:
-    """Nodes that run in one task.
+    """The nodes of a sub-topology.
 
     Args:
-        name: "" for the first.
-        nodes: each after its parents; repartitions it sends to among them.
-        reads: repartitions it reads.
-        state_name: what its state is known by: the first of its repartitions, or else of its sources, in alphabetical
-            order. So statements can be added, removed and reordered.
-        owned: global tables whose stores have their declared names here. Other sub-topologies keep copies, whose
-            names end with theirs.
+        name: Name of the sub-topology; "" for the first one.
+        nodes: Its nodes, each after its parents, including the repartitions that it sends to.
+        reads: Repartitions that it reads.
+        state_name: Name that identifies its state: the alphabetically first name of the repartitions that it reads or,
+            if it reads none, of its sources. Therefore statements can be added, removed and reordered.
+        owned: Global tables whose stores have their declared names here. The names of copies in other sub-topologies
+            end with the state names of these sub-topologies.
     """
 
     name: str
@@ -35,13 +35,13 @@ class Component:
 
 
 def components(graph: Graph) -> tuple[Component, ...]:
-    """Return the sub-topologies. Raises TopologyError: they form a cycle, or a global table is in none of them."""
+    """Return the sub-topologies. Raise TopologyError if they form a cycle, or if a global table is not used."""
     graph.settle()
     _check_global_tables(graph)
     groups = _sort(_groups(graph).groups())
     parts = [_component(graph, number, members) for number, members in enumerate(groups)]
     owners: dict[Node, Component] = {}
-    # Choose the owner by name and not by position. Otherwise a statement inserted above would give the store's
+    # Choose the owner by name and not by position. Otherwise, inserting a statement above could assign the store's
     # changelog to another sub-topology.
     for part in sorted(parts, key=lambda component: component.state_name):
         for node in part.nodes:
@@ -51,7 +51,7 @@ def components(graph: Graph) -> tuple[Component, ...]:
 
 
 def _check_global_tables(graph: Graph) -> None:
-    """Refuse a global table that nothing looks up: it would belong to no sub-topology, and no task would read it."""
+    """Raise TopologyError if no node looks up a global table, because then no task would read it."""
     looked_up = {table for node in graph.nodes for table in node.looked_up}
     for node in graph.nodes:
         if _is_shared(node) and node.kind is Kind.STEP and node not in looked_up:
@@ -64,7 +64,7 @@ def _check_global_tables(graph: Graph) -> None:
 
 
 def can_meet(graph: Graph, nodes: Sequence[Node]) -> bool:
-    """Return whether nodes can run in one sub-topology without a circle, as the graph stands."""
+    """Return whether nodes can run in one sub-topology without a cycle between sub-topologies."""
     probe = Node(Kind.STEP, "probe", nodes[0].key, nodes[0].value)
     groups = _groups(graph)
     groups.add(probe)
@@ -87,12 +87,15 @@ def _groups(graph: Graph) -> _Groups:
 
 
 def _is_shared(node: Node) -> bool:
-    """Return whether each sub-topology that looks up a node has its own copy of it."""
+    """Return whether each sub-topology that looks up a node has a copy of it."""
     return node.is_global
 
 
 class _Groups:
-    """Sides of nodes by the group they run in: a repartition has two, what sends to it and what reads it."""
+    """Groups of nodes that run in the same sub-topology (a union-find structure).
+
+    A repartition belongs to the group that sends to it. Its readers are in another group.
+    """
 
     def __init__(self) -> None:
         self._leader: dict[Node, Node] = {}
@@ -102,12 +105,12 @@ class _Groups:
         self._leader[node] = node
 
     def join(self, node: Node, parent: Node) -> None:
-        """Have a node run where its parent is read."""
+        """Unite the group of a node with the group that has its parent's elements."""
         if parent.kind is not Kind.REPARTITION:
             self._unite(node, parent)
             return
-        # All readers of a repartition belong to one group, because a topic has one position per task. Its sender may be
-        # in another group.
+        # All readers of a repartition belong to one group, because a task has one position per topic. The sender may
+        # be in another group.
         first = self._readers.setdefault(parent, node)
         self._unite(node, first)
 
@@ -141,7 +144,7 @@ def _sort(groups: list[Members]) -> list[Members]:
 
 
 def _in_order(groups: list[Members]) -> tuple[list[Members], list[Members]]:
-    """Return the groups, each after those that send to it, and the groups that send to each other in a circle."""
+    """Return the groups, each after those that send to it, and the groups that form a cycle or come after one."""
     sent: set[Node] = set()
     rest, ordered = list(groups), []
     while rest:

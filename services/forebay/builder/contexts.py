@@ -11,7 +11,7 @@ from forebay.processor.messages import Headers
 
 
 class Chosen(NamedTuple):
-    """A value on its way to one of a processor's children."""
+    """A value that is forwarded to one of a processor's children."""
 
     child: str
     value: Any
@@ -29,14 +29,15 @@ class OtherHeaders:
 
 
 class NodeContext:
-    """What a processor in a topology sees: the task's context, with forwards going to what follows it.
+    """The context of a processor in a topology: the task's context, with forwards to the node's successors.
 
     Args:
-        name: before the names of its timers.
-        out: where forwards go.
-        children: names that a forward may choose among; none: there is one way on.
-        of_row, row: read the keys of elements, and write those of forwards.
-        timer_row: writes the keys of timers, which are the elements'. None: as of forwards.
+        name: Prefix of the names of its timers.
+        out: Flow that receives its forwards.
+        of_row, row: Functions that decode the keys of elements and encode the keys of forwards.
+        keeps_key: Whether forwards must keep the key of the element.
+        children: Names of which each forward must choose one. If there are none, a forward goes to all successors.
+        timer_row: Function that encodes the keys of timers, in the format of the elements' keys. None: `row`.
     """
 
     def __init__(
@@ -62,7 +63,7 @@ class NodeContext:
         self.key: Any = None
 
     def of_element(self, ctx: Context[Any], key: Any, timestamp: int) -> NodeContext:
-        """Return the context for an element that reached the node."""
+        """Return the context, set to an element that reached the node."""
         self._ctx, self._time, self._text = ctx, timestamp, key
         self.key = None if key is None else self._of_row(key)
         return self
@@ -134,7 +135,7 @@ class NodeContext:
 
 
 class RowContext(NodeContext):
-    """What a ValueTransformer sees: it gives the row, so it forwards and schedules nothing."""
+    """The context of a ValueTransformer, which returns the row. It refuses forwards and timers."""
 
     def __init__(self, of_row: Callable[[str], Any]) -> None:
         super().__init__("", _nowhere, of_row, str, keeps_key=True)
@@ -149,13 +150,13 @@ class RowContext(NodeContext):
 
 
 def _nowhere(_key: Any, _value: Any, _timestamp: int, _ctx: Context[Any]) -> None:
-    """Take an element of a node without successors."""
+    """Ignore an element of a node without successors."""
 
 
 class Punctuation:
-    """Schedules a processor's calls by the wall clock; the task asks every `step_ms` or less often.
+    """The wall-clock schedule of a processor. The task checks it at most once every `step_ms`.
 
-    For the same time it always answers the same, since a commit may be computed twice.
+    The result for the same time is always the same, because a commit may be computed twice.
     """
 
     def __init__(self, interval_ms: int, step_ms: int) -> None:
@@ -164,7 +165,7 @@ class Punctuation:
         self._at: int | None = None
 
     def is_due(self, now: int) -> bool:
-        """Return whether the interval is over at `now` (ms)."""
+        """Return whether the interval has passed at `now` (ms)."""
         if self._at is None:
             self._at = now - self._step
         if now - self._at >= self._interval:

@@ -1,12 +1,13 @@
-"""Joins whose sides can change by one element: they join once the element has reached both sides.
+"""Deferral of joins: if one element can change both sides, they join once it has reached both of them.
 
-An element that a node passes on reaches its children one after the other. If two ways lead to a join, the first side
-would be joined with the other side as it happens to be at that moment: with its own store not yet updated, or, if its
-rows are computed from a store that both sides share, already changed. The change that the join emits would then begin
-or end with a row that never existed, and an aggregate downstream that subtracts old values would stay wrong.
+A node forwards an element to its children one after the other. If two paths lead to a join, the join would use the
+other side's rows as they are when the first path reaches it. If the other side has its own store, its row is not
+updated yet. If its rows are computed from a store that both sides share, its row is already updated. The change that
+the join emits would then begin or end with a row that never existed, and an aggregate that subtracts old values would
+stay wrong.
 
-A node says `waits_for_sides` if it is such a join, with a table on one side or both. It says `changes_rows_again` if
-one element may change a row of its table twice: its store has the last row when the first change is passed on.
+A node has `waits_for_sides` if it is such a join, with a table on one or both sides. It has `changes_rows_again` if one
+element may change a row of its table twice. Its store then contains the last row when the first change is forwarded.
 """
 
 from __future__ import annotations
@@ -20,11 +21,11 @@ from forebay.processor.api import Context
 
 P = ParamSpec("P")
 Isolated = Callable[[Callable[[], None], Context[Any]], None]
-"""Runs a step of a record so that its failure undoes the step alone."""
+"""Runs a step of a record so that a failure undoes only this step."""
 
 
 class Element(NamedTuple):
-    """An element that reached a node: key, value (of a table: its change), timestamp in ms."""
+    """An element that reached one side of a join: key, value (of a table: its change), timestamp in ms."""
 
     side: int
     key: Any
@@ -34,10 +35,10 @@ class Element(NamedTuple):
 
 
 class Deferral:
-    """Keeps what reaches one join until no branching before it is passing an element on.
+    """The elements that reached a join while a branching before it is forwarding an element.
 
     Args:
-        made: the join's operator.
+        made: The join's operator.
     """
 
     __slots__ = ("_elements", "_join", "depth")
@@ -46,10 +47,10 @@ class Deferral:
         self._join = made.join_all or _one_by_one(made)
         self._elements: list[Element] = []
         self.depth = 0
-        """Number of branchings before the join that are passing an element on."""
+        """Number of branchings before the join that are forwarding an element."""
 
     def flow(self, side: int) -> Flow:
-        """Return what takes the elements of a side."""
+        """Return the flow that receives the elements of a side."""
 
         def take(key: Any, value: Any, timestamp: int, ctx: Context[Any]) -> None:
             element = Element(side, key, value, timestamp, ctx)
@@ -61,7 +62,7 @@ class Deferral:
         return take
 
     def leave(self) -> Sequence[Element]:
-        """Count a branching that has passed its element on; return what is to be joined now: nothing if others wait."""
+        """Record that a branching has forwarded its element. Return the elements to join, once it was the last one."""
         self.depth -= 1
         if self.depth:
             return ()
@@ -69,25 +70,27 @@ class Deferral:
         return elements
 
     def join(self, elements: Sequence[Element]) -> None:
-        """Join elements that waited."""
+        """Join deferred elements."""
         self._join(elements)
 
     def mark(self) -> tuple[int, int]:
-        """Return what `go_back` takes: the depth, and how many elements wait."""
+        """Return the depth and the number of deferred elements, for `go_back`."""
         return self.depth, len(self._elements)
 
     def go_back(self, mark: tuple[int, int]) -> None:
-        """Drop the elements of a step that failed."""
+        """Restore the state at a mark, after a step that failed."""
         self.depth, count = mark
         del self._elements[count:]
 
 
 class Branching:
-    """A flow that has joins wait while it passes elements on.
+    """A flow that defers joins while it forwards elements.
 
     Args:
-        deferrals: of the joins, in the order of the graph: one may be a side of a later one.
-        isolated: runs a join's step so that its failure undoes the step alone; None: it fails the whole element.
+        flow: Flow that receives the elements.
+        deferrals: Deferrals of the joins, in the order of the graph, because a join may be a side of a later one.
+        isolated: Function that runs a join's step so that a failure undoes only this step. None: a failure of a join
+            fails the whole element.
     """
 
     def __init__(self, flow: Flow, deferrals: Sequence[Deferral], isolated: Isolated | None = None) -> None:
@@ -99,17 +102,17 @@ class Branching:
         self.pass_all(((key, value, timestamp),), ctx)
 
     def pass_all(self, elements: Iterable[tuple[Any, Any, int]], ctx: Context[Any]) -> None:
-        """Pass on the elements (key, value, timestamp) derived from one element: joins receive them together."""
-        # Raise every depth before the first element is passed on. A join must not run while one of its sides is still
-        # to be reached.
+        """Forward the elements (key, value, timestamp) that were derived from one element. Joins get them together."""
+        # Raise every depth before the first element is forwarded. A join must not run until the element has reached
+        # all of its sides.
         marks = [deferral.mark() for deferral in self._deferrals]
         for deferral in self._deferrals:
             deferral.depth += 1
         try:
             for key, value, timestamp in elements:
                 self._flow(key, value, timestamp, ctx)
-            # In the order of the graph, because the result of one join may be the side of a later join, which is still
-            # waiting.
+            # In the order of the graph, because the result of one join may be a side of a later join, which is still
+            # deferred.
             for deferral in self._deferrals:
                 waited = deferral.leave()
                 if waited and self._isolated is None:
@@ -118,17 +121,17 @@ class Branching:
                     self._isolated(partial(deferral.join, waited), ctx)
         except BaseException:
             for deferral, mark in zip(self._deferrals, marks, strict=True):
-                # The task undoes only what is in its stores. Elements that wait in memory would join on behalf of the
-                # next record.
+                # The task undoes only changes of its stores. Deferred elements that stayed in memory would be joined
+                # with the next record.
                 deferral.go_back(mark)
             raise
 
 
 def undoing(deferrals: Collection[Deferral], step: Callable[P, None]) -> Callable[P, None]:
-    """Return a step that takes its elements back from the joins if it fails."""
+    """Return a step that, if it fails, removes its elements from the deferred joins."""
 
     def run(*args: P.args, **kwargs: P.kwargs) -> None:
-        # A step that fails alone: what other steps of the record have deferred stays.
+        # Only this step is undone. Elements that other steps of the record deferred remain.
         marks = [deferral.mark() for deferral in deferrals]
         try:
             step(*args, **kwargs)
@@ -141,7 +144,7 @@ def undoing(deferrals: Collection[Deferral], step: Callable[P, None]) -> Callabl
 
 
 def pass_all(out: Flow, elements: Iterable[tuple[Any, Any, int]], ctx: Context[Any]) -> None:
-    """Pass on what one element became: keys, values, timestamps."""
+    """Forward the elements (key, value, timestamp) that were derived from one element."""
     if isinstance(out, Branching):
         out.pass_all(elements, ctx)
         return
@@ -152,7 +155,7 @@ def pass_all(out: Flow, elements: Iterable[tuple[Any, Any, int]], ctx: Context[A
 def deferred_nodes(
     nodes: Sequence[Node], children: Mapping[Node, Sequence[tuple[Node, int]]]
 ) -> dict[Node, tuple[Node, ...]]:
-    """Return the joins that have to wait, in the order of the graph, by the nodes at which ways to both sides part."""
+    """Return the joins to defer, in the order of the graph, by the node at which the paths to both sides diverge."""
     before: dict[Node, frozenset[Node]] = {}
     for node in nodes:
         before[node] = frozenset((node,)).union(*(before.get(parent, (parent,)) for parent in node.parents))
@@ -169,7 +172,7 @@ def deferred_nodes(
 def joins_behind(
     nodes: Sequence[Node], children: Mapping[Node, Sequence[tuple[Node, int]]], joins: Collection[Node]
 ) -> dict[Node, frozenset[Node]]:
-    """Return, for each node, those of the joins that its elements come to."""
+    """Return the joins that a node's elements reach, by node."""
     behind: dict[Node, frozenset[Node]] = {}
     for node in reversed(nodes):
         after = {child for child, _ in children.get(node, ())}
@@ -178,13 +181,13 @@ def joins_behind(
 
 
 def _parts(arrows: Sequence[tuple[Node, int]], join: Node, one: frozenset[Node], other: frozenset[Node]) -> bool:
-    """Return whether an element reaches the sides of a join through more than one of the arrows, in a harmful order."""
+    """Return whether an element reaches both sides of a join through different edges, in a harmful order."""
     to_one = [number for number, (child, side) in enumerate(arrows) if child in one or (child is join and side == 0)]
     to_other = [number for number, (child, side) in enumerate(arrows) if child in other or (child is join and side)]
     if join.looked_up:
-        # In a join of a stream with a table, nothing is wrong if the table always changes first.
+        # A join of a stream with a table is correct if the table always changes first.
         return bool(to_one and to_other) and to_one[0] < to_other[-1]
-    # Two tables are wrong in either order, because the change carries an old and a new joined row.
+    # A join of two tables is wrong in either order, because its change contains an old and a new joined row.
     return len({*to_one, *to_other}) > 1
 
 

@@ -1,4 +1,4 @@
-"""A topology as a graph to draw: what `forebay topology` prints, each arrow with the name of its rate."""
+"""A topology as nodes and arrows, for drawing. Each arrow names the counter that shows its rate."""
 
 from __future__ import annotations
 
@@ -6,15 +6,16 @@ from collections.abc import Iterable
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from forebay.builder.picture import Picture, SubTopologyFacts
+from forebay.builder.description import Picture, SubTopologyFacts
 
 
 @dataclass(frozen=True, slots=True)
 class Arrow:
-    """From one node to another.
+    """An arrow from one node to another.
 
     Args:
-        rate: kind and name of the counter that it shows; "" where none counts what goes along it.
+        rate: Kind of the counter that it shows; "" if its records are not counted.
+        name: Name of the counter.
     """
 
     tail: str
@@ -24,7 +25,7 @@ class Arrow:
 
 
 def graph_of(picture: Picture) -> dict[str, Any]:
-    """Return a topology's nodes, arrows and sub-topologies, as JSON can hold them."""
+    """Return a topology's nodes, arrows and sub-topologies as a value that JSON can represent."""
     nodes: dict[str, dict[str, Any]] = {}
     arrows: list[Arrow] = []
     for number, sub_topology in enumerate(picture.sub_topologies):
@@ -48,7 +49,7 @@ def graph_of(picture: Picture) -> dict[str, Any]:
 
 
 def upstream(graph: dict[str, Any], topics: Iterable[str]) -> dict[str, Any]:
-    """Return the part of a graph that these topics get their records from, with its stores."""
+    """Return the part of a graph from which these topics get their records, including its stores."""
     reached: set[str] = set()
     further = {f"topic {topic}" for topic in topics}
     while further:

@@ -1,4 +1,4 @@
-"""What takes the elements of a node: its successors, or nothing."""
+"""Flows that pass a node's elements to its successors."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from forebay.processor.api import Context
 
 
 class ElementCount:
-    """Counts the elements that go along an arrow from step to step."""
+    """The number of elements that passed from one step to another."""
 
     __slots__ = ("elements",)
 
@@ -41,11 +41,11 @@ def to_all(targets: Sequence[Flow]) -> Flow:
 
 
 def nowhere(_key: Any, _value: Any, _timestamp: int, _ctx: Context[Any]) -> None:
-    """Take an element of a node without successors."""
+    """Ignore an element of a node without successors."""
 
 
 def only_latest(target: Flow) -> Flow:
-    """Return a flow that leaves out changes which are not the latest of their key."""
+    """Return a flow that passes only changes that are the latest of their key."""
 
     def flow(key: Any, change: Any, timestamp: int, ctx: Context[Any]) -> None:
         if change.is_latest:

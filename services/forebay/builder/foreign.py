@@ -1,11 +1,11 @@
-"""Nodes of a foreign-key join: left rows name the key of the right row they belong to.
+"""Nodes of a foreign-key join, in which left rows contain the key of the right row to which they refer.
 
-The left rows subscribe at the task of their foreign key, where the right table is. Each answer goes to the task of the
-left row's own key, where the joined table is kept. It carries the version of the left row it is for: an answer of a
-foreign key that the row no longer has comes too late, and is not taken.
+A left row sends a subscription to the task of its foreign key, which has the right table. Each response goes to the
+task of the left row's key, which has the joined table. A response contains the version of the left row that it is for,
+so that a response for a foreign key that the row no longer has is dropped.
 
-A row without a foreign key belongs to no right row. In a left join it is joined with none (KIP-962): its subscription
-has no key, is answered at once, and is not kept.
+A left join joins a row without a foreign key with None (KIP-962). The subscription of such a row has no key, is
+answered immediately and is not stored.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from forebay.codec import Codec, DecodeError, canonical_of, is_frozen
 from forebay.formats import LONG, Format
 from forebay.formats.identities import key_of as identity_of_key
 from forebay.operators.results import Join, Tombstones
-from forebay.operators.table import Change
+from forebay.operators.table import Change, change_of_row
 from forebay.processor.api import Context
 from forebay.stores.keys import join_key, split_key
 from forebay.stores.keyvalue import KeyValueStore
@@ -53,7 +53,9 @@ class _SubscriptionCodec:
         self.is_frozen = is_frozen(values)
         form = canonical_of(values)
         if form is not None:
-            self.canonical = lambda found: found if found.value is None else found._replace(value=form(found.value))
+            self.canonical = lambda record: (
+                record if record.value is None else record._replace(value=form(record.value))
+            )
 
     def encode(self, record: Subscription) -> bytes:
         row = record.row.encode()
@@ -71,7 +73,7 @@ class _SubscriptionCodec:
 
 
 def subscriptions(values: Format[Any]) -> Format[Any]:
-    """Return the format of subscriptions that carry values of a format."""
+    """Return the format of subscriptions that contain values of a format."""
     return Format(
         f"subscriptions of {values}",
         Subscription,
@@ -99,11 +101,11 @@ def subscribing(
                 was_sent, is_sent = old is not None, new is not None
             if not (was_sent or is_sent):
                 return
-            # The counter survives the deletion of its row. If it restarted at 1, `answer_node` would drop every answer
-            # until the counter passed the last version it saw.
+            # The counter survives the deletion of its row. If it restarted at 1, `answer_node` would drop every
+            # response until the counter passed the last version it saw.
             version = (own.get(row) or 0) + 1
             own.put(row, version)
-            # A row without a foreign key has no stored subscription to cancel. Only its deletion needs an answer.
+            # A row without a foreign key has no stored subscription to cancel. Only its deletion needs a response.
             if was_sent and (not is_sent or (old is not None and old != new)):
                 out(old, Subscription(row, version, None, not is_sent), timestamp, ctx)
             if is_sent:
@@ -130,26 +132,29 @@ def answering(
 
     def make(bound: Bound, out: Flow) -> Made:
         own, rows = bound.store(declared), bound.view(right)
-        # A left join keeps rows without a right one, so its answer has a value in any case.
+        # A left join keeps rows without a match, so its response always has a value.
         is_left = kind is Join.LEFT
 
-        def answer(found: Subscription, other: Any, timestamp: int, ctx: Context[Any]) -> None:
-            value = joiner(found.value, other) if other is not None or is_left else None
-            out(found.row, Subscription(found.row, found.version, value, True), timestamp, ctx)
+        def answer(subscription: Subscription, other: Any, timestamp: int, ctx: Context[Any]) -> None:
+            value = joiner(subscription.value, other) if other is not None or is_left else None
+            out(subscription.row, Subscription(subscription.row, subscription.version, value, True), timestamp, ctx)
 
-        def on_subscription(key: Any, found: Subscription, timestamp: int, ctx: Context[Any]) -> None:
+        def on_subscription(key: Any, subscription: Subscription, timestamp: int, ctx: Context[Any]) -> None:
             if key is not None:
-                # A row that was deleted or has another key must not answer to later changes of this right row.
-                own.put(join_key(key, found.row), None if found.value is None else found, timestamp)
+                # A row that was deleted or has another foreign key must not be updated by later changes of this right
+                # row.
+                own.put(
+                    join_key(key, subscription.row), None if subscription.value is None else subscription, timestamp
+                )
             other = None if key is None else rows.get(key)
             # As in Kafka Streams, the result has the later timestamp of both sides, but that of the delete in a left
             # join.
             latest = max(timestamp, -1 if other is None else other.timestamp)
-            if found.value is not None:
-                answer(found, None if other is None else other.value, latest, ctx)
-            elif found.answers:
+            if subscription.value is not None:
+                answer(subscription, None if other is None else other.value, latest, ctx)
+            elif subscription.answers:
                 at = timestamp if is_left else latest
-                out(found.row, Subscription(found.row, found.version, None, True), at, ctx)
+                out(subscription.row, Subscription(subscription.row, subscription.version, None, True), at, ctx)
 
         def on_right(key: Any, change: Change[Any], timestamp: int, ctx: Context[Any]) -> None:
             # Subscriptions are stored as (foreign key, row), so that all rows of a foreign key are neighbors.
@@ -179,17 +184,18 @@ def answer_node(answers: Node, into: Format[Any], store: str, tombstones: Tombst
     def make(bound: Bound, out: Flow) -> Made:
         own, seen = bound.store(rows), bound.store(versions)
 
-        def flow(key: Any, found: Subscription, timestamp: int, ctx: Context[Any]) -> None:
-            # An equal version is accepted, because each change of the right row answers the same subscription again.
-            # Kafka Streams compares a hash of the left value instead, which a row that changes back makes valid again.
-            if found.version < (seen.get(key) or 0):
+        def flow(key: Any, subscription: Subscription, timestamp: int, ctx: Context[Any]) -> None:
+            # An equal version is accepted, because each change of the right row sends another response to the same
+            # subscription. Kafka Streams compares a hash of the left value instead. If a row changes back, this makes
+            # an outdated response valid again.
+            if subscription.version < (seen.get(key) or 0):
                 return
-            # Also for a deleted row: an answer to an earlier version may still be on its way from another task.
-            seen.put(key, found.version)
+            # Also for a deleted row, because a response to an earlier version may still arrive from another task.
+            seen.put(key, subscription.version)
             old = own.get(key)
-            own.put(key, found.value, timestamp)
-            if old is not None or found.value is not None or (always and found.version > 1):
-                out(key, Change(key, found.value, None if old is None else old.value, timestamp), timestamp, ctx)
+            own.put(key, subscription.value, timestamp)
+            if old is not None or subscription.value is not None or (always and subscription.version > 1):
+                out(key, change_of_row(key, subscription.value, old, timestamp), timestamp, ctx)
 
         return Made((flow,))
 
@@ -208,5 +214,5 @@ def answer_node(answers: Node, into: Format[Any], store: str, tombstones: Tombst
 
 
 def owner_of_subscription(key: str) -> str:
-    """Return the foreign key (as row text) of a subscription's place in its store."""
+    """Return the foreign key (as row text) of a subscription's key in its store."""
     return split_key(key)[0]

@@ -1,13 +1,16 @@
-"""The nodes of a topology, and the checks that they can be in one."""
+"""The graph of a topology's nodes, which checks that the nodes fit together."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 from forebay.builder.nodes import Kind, Node, Spreading, TopologyError, line_of_caller
 from forebay.builder.topic_uses import problem_of_reader, problem_of_writers
+from forebay.formats import Format
+from forebay.formats.identities import Identity, partitioned_keys
 from forebay.stores.binding import Store
 from forebay.stores.buffers import JoinBuffer, SuppressBuffer
 from forebay.stores.versioned import VersionedKeyValueStore
@@ -15,7 +18,7 @@ from forebay.utils.names import unused_name
 
 
 class Graph:
-    """The nodes of a topology, each after its parents."""
+    """The nodes of a topology. Each node comes after its parents."""
 
     def __init__(self) -> None:
         self.nodes: list[Node] = []
@@ -23,21 +26,21 @@ class Graph:
         self._repartitions: dict[str, Node] = {}
         self._topics: dict[str, Node] = {}
         self.copies: dict[Node, Node] = {}
-        """Copies of tables behind a repartition, by table."""
+        """Copies of tables that are behind a repartition, by table."""
 
     def copy(self) -> Graph:
-        """Return a graph of the same nodes, to try something out."""
+        """Return a graph with the same nodes, to which a plan can be applied for trial."""
         graph = Graph()
         graph.nodes, graph.copies = [*self.nodes], {**self.copies}
         graph._stores, graph._repartitions, graph._topics = {**self._stores}, {**self._repartitions}, {**self._topics}
         return graph
 
     def unused_name(self, name: str, longest: int) -> str:
-        """Return `name`, or one like it, that no store or repartition has; a longer one than `longest` is cut."""
+        """Return `name` or a similar name that no store or repartition has, of at most `longest` characters."""
         return unused_name(name, self._stores.keys() | self._repartitions.keys(), longest)
 
     def add(self, node: Node) -> Node:
-        """Take a node in. Raises TopologyError where it can't go together with the others."""
+        """Add a node and return it. Raise TopologyError if it conflicts with the other nodes."""
         if not node.where:
             object.__setattr__(node, "where", line_of_caller())
         for store in node.stores:
@@ -64,7 +67,16 @@ class Graph:
         return self._stores.get(name)
 
     def repartition(self, parent: Node, name: str, spread: Spreading | None = None) -> Node:
-        """Return the repartition behind `parent`: the one there is, or a new one of that name."""
+        """Return the repartition behind `parent`, which is added with this name if it does not exist.
+
+        Args:
+            parent: Node whose records are repartitioned.
+            name: Name of a new repartition.
+            spread: How records are partitioned, if not by the hash of the key. Such a repartition is always new.
+
+        Raises:
+            TopologyError: Another repartition has this name.
+        """
         for node in self._repartitions.values():
             # Only repartitions by the key's hash can be shared. Two partitioner functions can't be compared.
             if node.parents == (parent,) and spread is None and node.partitioner is None:
@@ -75,10 +87,12 @@ class Graph:
                 "already: choose another one with name="
             )
         # Before a repartition, a windowed key is placed by its key alone. Behind it, the whole windowed key is hashed.
-        key = parent.key.without_owner()
+        key = parent.key.by_hash()
         if spread is not None:
-            # Another name, so that it can't be joined with streams that are partitioned differently.
-            key = replace(key, name=f"{key} ({spread.words})")
+            # The name of the key format differs, so that the result can't be joined with streams that are partitioned
+            # differently.
+            identify = partial(_identity_of, spread.how, key)
+            key = replace(key, name=f"{key} ({spread.words})", hashed=key, identify=identify)
         numbers = None if spread is None else spread.numbers
         new_node = Node(
             Kind.REPARTITION,
@@ -93,14 +107,14 @@ class Graph:
         self._repartitions[name] = new_node
         return self.add(new_node)
 
-    def match(self, found: Mapping[str, Sequence[str]]) -> None:
-        """Have sources read the topics that match their patterns."""
+    def match(self, topics: Mapping[str, Sequence[str]]) -> None:
+        """Set the topics of sources with a pattern to those that match it."""
         for node in self.of_kind(Kind.SOURCE):
             if node.pattern:
-                object.__setattr__(node, "topics", tuple(found.get(node.pattern, ())))
+                object.__setattr__(node, "topics", tuple(topics.get(node.pattern, ())))
 
     def settle(self) -> None:
-        """Rename repartitions that have a topic's name: both are targets of the same processor."""
+        """Rename repartitions that have a topic's name, because a processor forwards to both by name."""
         topics = {topic for node in self.nodes for topic in node.topics}
         for node in self.of_kind(Kind.REPARTITION):
             if node.name in topics:
@@ -130,7 +144,7 @@ class Graph:
 
 
 def _check_kept(node: Node, store: Store[Any]) -> None:
-    """Refuse a cache or a missing changelog where there can't be one."""
+    """Raise TopologyError if the node does not allow the store's caching or logging option."""
     options = store.options
     if node.is_global and not options.logging:
         raise TopologyError(
@@ -150,3 +164,7 @@ def _check_kept(node: Node, store: Store[Any]) -> None:
             f"store {store.name}: a versioned table can't be cached, because each of its "
             "versions is sent: remove caching= or history_retention_ms="
         )
+
+
+def _identity_of(how: str, key: Format[Any]) -> Identity:
+    return partitioned_keys(how, key.identity)

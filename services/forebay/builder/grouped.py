@@ -1,4 +1,4 @@
-"""Streams grouped by key, and their windows: what can be counted, reduced, aggregated."""
+"""Streams grouped by key or by key and window, and their aggregations."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from forebay.builder import aggregates
 from forebay.builder.aggregates import AnyFold, AnyWindows, check_windows
+from forebay.builder.copartitioning import Side, bring_together
 from forebay.builder.graph import Graph
 from forebay.builder.joining import check_keys
 from forebay.builder.keys import Windowed, on_keys
 from forebay.builder.nodes import Node, TopologyError
 from forebay.builder.specs import Spec, format_or_refuse
-from forebay.builder.together import Side, bring_together
 from forebay.formats import LONG, Format
 from forebay.operators.folds import Fold, reducing
 from forebay.operators.results import Emission
@@ -36,7 +36,7 @@ COUNT: Fold[Any, int] = Fold(
 
 
 def check_fold(fold: Fold[V, A], verb: str) -> Fold[V, A]:
-    """Return the fold. Raise TopologyError if it is something else."""
+    """Return the fold. Raise TopologyError if it is not a Fold."""
     if not isinstance(fold, Fold):
         raise TopologyError(
             f"{verb} takes a Fold, not {fold!r:.80}: write Fold(lambda: 0, lambda key, value, total: ...), then the "
@@ -46,7 +46,7 @@ def check_fold(fold: Fold[V, A], verb: str) -> Fold[V, A]:
 
 
 class GroupedStream(Generic[K, V]):
-    """A stream, grouped by key, ready to be aggregated. Records without a key or value are ignored."""
+    """A stream grouped by key. Aggregations ignore records without a key or value."""
 
     def __init__(self, graph: Graph, node: Node, is_rekeyed: bool) -> None:
         self.graph = graph
@@ -67,10 +67,10 @@ class GroupedStream(Generic[K, V]):
         return self.aggregate(reducing(reducer), self.node.value, store=store)
 
     def aggregate(self, fold: Fold[V, A], into: Spec[A], *, store: str) -> Table[K, A]:
-        """Fold the records of each key.
+        """Aggregate the records of each key with a fold.
 
         Args:
-            fold: Initial aggregate and function to add a record.
+            fold: Initial aggregate and function that adds a record.
             into: Type or format of the aggregates.
             store: Name of the store that holds the aggregates.
         """
@@ -87,7 +87,7 @@ class GroupedStream(Generic[K, V]):
         return WindowedStream(self, windows, emit)
 
     def cogroup(self, fold: Fold[V, A]) -> CogroupedStream[K, A]:
-        """Begin an aggregate over several streams, each of which has its own fold.
+        """Begin an aggregation of several streams, each of which has its own fold.
 
         Args:
             fold: Fold of this stream. It also provides the initial aggregate.
@@ -100,7 +100,7 @@ class GroupedStream(Generic[K, V]):
 
 
 class WindowedStream(Generic[K, V]):
-    """A stream, grouped by key and window. Its aggregates are tables by key and window."""
+    """A stream grouped by key and window. Its aggregations are tables with a row for each key and window."""
 
     def __init__(self, stream: GroupedStream[K, V], windows: AnyWindows, emit: Emission) -> None:
         self._stream = stream
@@ -129,10 +129,11 @@ class WindowedStream(Generic[K, V]):
     def aggregate(
         self, fold: Fold[V, A], into: Spec[A], *, store: str, retention_ms: Duration = 0
     ) -> Table[Windowed[K], A]:
-        """Fold the records of each window.
+        """Aggregate the records of each window with a fold.
 
         Args:
-            fold: Initial aggregate and function to add a record; for sessions, also a function to merge two aggregates.
+            fold: Initial aggregate and function that adds a record. For sessions, also a function that merges two
+                aggregates.
             into: Type or format of the aggregates.
             store: Name of the store that holds the aggregates.
             retention_ms: How long windows are stored. 0: as long as they may still change.
@@ -148,7 +149,7 @@ class CogroupedStream(Generic[K, A]):
         self._sides = sides
 
     def cogroup(self, stream: GroupedStream[K, R], fold: Fold[R, A]) -> CogroupedStream[K, A]:
-        """Add a stream with a fold of its own to the aggregate."""
+        """Add a stream and its fold to the aggregation."""
         return CogroupedStream([*self._sides, (stream, check_fold(fold, "cogroup()"))])
 
     def windowed_by(self, windows: AnyWindows, emit: Emission = Emission.UPDATES) -> WindowedCogroup[K, A]:
@@ -162,7 +163,7 @@ class CogroupedStream(Generic[K, A]):
         return WindowedCogroup(self, windows, emit)
 
     def aggregate(self, into: Spec[A], *, store: str) -> Table[K, A]:
-        """Fold the records of each key.
+        """Aggregate the records of each key.
 
         Args:
             into: Type or format of the aggregates.
@@ -175,7 +176,7 @@ class CogroupedStream(Generic[K, A]):
         return Table(graph, graph.add(aggregates.aggregate(parents, folds, format_or_refuse(into), store)))
 
     def parts(self, store: str) -> tuple[list[Node], list[AnyFold]]:
-        """Return the streams' nodes and their folds. All folds use the first one's initial aggregate.
+        """Return the streams' nodes and their folds. All folds use the initial aggregate of the first one.
 
         Raises:
             TopologyError: Equal keys of the streams would be in different tasks.
@@ -201,7 +202,7 @@ class CogroupedStream(Generic[K, A]):
 
 
 class WindowedCogroup(Generic[K, A]):
-    """Streams that are folded into one aggregate per key and window."""
+    """Streams that are aggregated together, with one aggregate per key and window."""
 
     def __init__(self, cogrouped: CogroupedStream[K, A], windows: AnyWindows, emit: Emission) -> None:
         self._cogrouped = cogrouped
@@ -209,7 +210,7 @@ class WindowedCogroup(Generic[K, A]):
         self._emit = emit
 
     def aggregate(self, into: Spec[A], *, store: str, retention_ms: Duration = 0) -> Table[Windowed[K], A]:
-        """Fold the records of each window.
+        """Aggregate the records of each window.
 
         Args:
             into: Type or format of the aggregates.

@@ -23,7 +23,7 @@ A = TypeVar("A")
 class GroupedTable(Generic[K, V]):
     """The rows of a table, grouped by a computed key.
 
-    If a row changes or is deleted, its old value is removed from the aggregate of its former group.
+    If a row changes or is deleted, its old value is subtracted from the aggregate of its previous group.
     """
 
     def __init__(self, graph: Graph, node: Node, table: Node) -> None:
@@ -46,10 +46,10 @@ class GroupedTable(Generic[K, V]):
         return self.aggregate(reducing(reducer, remover), self._values, store=store)
 
     def aggregate(self, fold: Fold[V, A], into: Spec[A], *, store: str) -> Table[K, A]:
-        """Fold the rows of each group. The fold subtracts a row that leaves and adds one that enters.
+        """Aggregate the rows of each group. The fold adds rows that enter the group and subtracts rows that leave it.
 
         Args:
-            fold: Initial aggregate and functions to add and to subtract.
+            fold: Initial aggregate and functions that add and subtract a row.
             into: Type or format of the aggregates.
             store: Name of the store that holds the aggregates.
         """

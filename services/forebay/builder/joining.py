@@ -1,4 +1,4 @@
-"""Joins of a stream: with a stream, a table, a global table."""
+"""Joins of a stream with a stream, a table or a global table."""
 
 from __future__ import annotations
 
@@ -6,11 +6,11 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Generic, TypeVar, overload
 
 from forebay.builder import joins
+from forebay.builder.copartitioning import Side, bring_together, topic_part
 from forebay.builder.graph import Graph
 from forebay.builder.keys import on_keys, to_rows
 from forebay.builder.nodes import Node, TopologyError
 from forebay.builder.specs import Spec, format_or_refuse
-from forebay.builder.together import Side, bring_together, topic_part
 from forebay.operators.results import Alone, Join
 from forebay.time.durations import Duration, ms_of
 from forebay.time.windows import JoinWindows
@@ -28,17 +28,20 @@ G = TypeVar("G")
 
 
 class Joining(Generic[K, V]):
-    """A node of a topology that can be joined with streams, tables and global tables.
+    """A stream that can be joined with streams, tables and global tables.
 
     Stream with stream: records of the same key join if their timestamps lie within `windows`. `store` prefixes the
     names of the two window stores. `alone` decides when an unmatched record is emitted.
     Stream with table: each record joins the row of its key; in a versioned table, the row as of the record's timestamp.
     With `grace_ms`, records wait in the store `waiting` for late updates of the table, measured in the stream's own
-    time.
+    time. `name` is the name of the repartition before the join, if one is needed. By default it is
+    `<table>-joined`, with a number behind it if several joins of the topology use the table.
     Stream with global table: each record joins the row whose key `key_of` returns.
 
     Args:
-        is_rekeyed: Whether the key may differ from the key that the records are partitioned by.
+        is_rekeyed: Whether the next operator that stores state by key repartitions the records. Either their keys may
+            differ from those that they are partitioned by, or their timestamps from those by which the task ordered
+            them.
     """
 
     def __init__(self, graph: Graph, node: Node, is_rekeyed: bool = False) -> None:
@@ -65,6 +68,7 @@ class Joining(Generic[K, V]):
         *,
         grace_ms: Duration = 0,
         waiting: str = "",
+        name: str = "",
     ) -> Stream[K, O]: ...
     @overload
     def join(
@@ -76,7 +80,18 @@ class Joining(Generic[K, V]):
         key_of: Callable[[K, V], G | None],
     ) -> Stream[K, O]: ...
     def join(self, other: Any, joiner: Any, into: Any, **how: Any) -> Any:
-        """Join each record with its matches (inner join). An unmatched record is dropped."""
+        """Join each record with its matches (inner join). An unmatched record is dropped.
+
+        Args:
+            other: Stream, table or global table.
+            joiner: Function of both values that returns the joined value.
+            into: Type or format of the joined values.
+            **how: Options of the kind of join, as in the signatures above.
+
+        Raises:
+            TopologyError: An option is missing or belongs to another kind of join, or equal keys of the two sides would
+                be in different tasks.
+        """
         return self._join(other, joiner, into, Join.INNER, **how)
 
     @overload
@@ -99,6 +114,7 @@ class Joining(Generic[K, V]):
         *,
         grace_ms: Duration = 0,
         waiting: str = "",
+        name: str = "",
     ) -> Stream[K, O]: ...
     @overload
     def left_join(
@@ -128,7 +144,7 @@ class Joining(Generic[K, V]):
     ) -> Stream[K, O]:
         """Join as `left_join` does, and emit the unmatched records of the other stream as well."""
         if not isinstance(other, Joining):
-            raise TopologyError(f"outer_join is of two streams, {type(other).__name__} is none: write left_join")
+            raise TopologyError(f"outer_join() joins two streams, {type(other).__name__} is not one: use left_join()")
         stream: Stream[K, O] = self._with_stream(
             other, joiner, into, Join.OUTER, windows=windows, store=store, alone=alone
         )
@@ -141,7 +157,7 @@ class Joining(Generic[K, V]):
             _check_options("stream", how, {"windows": "within(ms)", "store": '"NAME"'}, ["alone"])
             return self._with_stream(other, joiner, into, kind, **how)
         if isinstance(other, Table):
-            _check_options("table", how, {}, ["grace_ms", "waiting"])
+            _check_options("table", how, {}, ["grace_ms", "waiting", "name"])
             return self._with_table(other, joiner, into, kind, **how)
         if isinstance(other, GlobalTable):
             _check_options("global table", how, {"key_of": "lambda key, value: ..."}, [])
@@ -174,10 +190,18 @@ class Joining(Generic[K, V]):
         )
 
     def _with_table(
-        self, table: Table[Any, Any], joiner: Any, into: Any, kind: Join, *, grace_ms: Duration = 0, waiting: str = ""
+        self,
+        table: Table[Any, Any],
+        joiner: Any,
+        into: Any,
+        kind: Join,
+        *,
+        grace_ms: Duration = 0,
+        waiting: str = "",
+        name: str = "",
     ) -> Any:
         into = format_or_refuse(into)
-        name = self.graph.unused_name(topic_part(f"{table.name}-joined"), LONGEST_REPARTITION)
+        name = name or self.graph.unused_name(topic_part(f"{table.name}-joined"), LONGEST_REPARTITION)
         sides = (
             Side(self.partition_by_key(name), name),
             Side(table.node, topic_part(f"{table.name}-along"), is_table=True),
@@ -204,10 +228,13 @@ class Joining(Generic[K, V]):
 
 
 def _check_options(other: str, given: Mapping[str, Any], needed: Mapping[str, str], more: Sequence[str]) -> None:
-    """Refuse a join that lacks an option, or has one of a join with something else.
+    """Raise TopologyError if a join lacks an option, or has an option of another kind of join.
 
     Args:
-        needed: an example of each option that it must have.
+        other: Kind of the other side.
+        given: Options of the join.
+        needed: Example of each required option, by its name.
+        more: Names of the optional ones.
     """
     missing = [f"{name}={example}" for name, example in needed.items() if name not in given]
     if missing:

@@ -1,4 +1,4 @@
-"""Nodes that join a stream: with a table, with a global table, with a stream."""
+"""Nodes that join a stream with a table, a global table or a stream."""
 
 from __future__ import annotations
 
@@ -29,10 +29,18 @@ Joiner = Callable[[Any, Any], Any]
 def with_table(
     stream: Node, table: Node, joiner: Joiner, into: Format[Any], kind: Join, grace_ms: int, waiting: str
 ) -> Node:
-    """Return the node that joins a stream with a table. Raises TopologyError."""
+    """Return the node that joins a stream with a table.
+
+    Args:
+        grace_ms: How long records wait for late updates of the table, in ms. 0: they do not wait.
+        waiting: Name of the store of the records that wait; "" for none.
+
+    Raises:
+        TopologyError: The grace needs a store, or a table with a longer history.
+    """
     versions = versions_of(table)
-    # Kafka Streams refuses the same two declarations (KIP-923). Without versions, the table as of the record's time is
-    # gone by the time the grace ends.
+    # Kafka Streams refuses the same two declarations (KIP-923). Without versions, the row as of the record's time may
+    # already be replaced when the grace ends.
     if grace_ms and versions is None:
         raise TopologyError(
             f"{table.name}: a join with a grace of {grace_ms} ms needs the table as of the record's time; read it with "
@@ -45,8 +53,8 @@ def with_table(
         )
     if grace_ms and not waiting:
         raise TopologyError(f"{table.name}: records that wait for the grace period need a store: name it with waiting=")
-    # Declare the buffer without a grace, too. If the grace is removed later, its timer still releases the records that
-    # wait.
+    # Declare the buffer without a grace, too. If an upgrade removes the grace, the timer still releases the records
+    # that wait.
     buffer: JoinBuffer[Any] | None = JoinBuffer(waiting, stream.value) if waiting and versions is not None else None
 
     def make(bound: Bound, out: Flow) -> Made:
@@ -101,7 +109,7 @@ def with_table(
 
 
 def _of_history(versions: VersionedKeyValueStore[Any], joined: Flow) -> Flow:
-    """Return the flow that also sends a record to `.late` for which only a version behind the history would do."""
+    """Return a flow that also sends a record to `.late` if its version of the row is no longer in the history."""
     history = versions.history_retention_ms
 
     def flow(key: Any, value: Any, timestamp: int, ctx: Context[Any]) -> None:
@@ -114,7 +122,7 @@ def _of_history(versions: VersionedKeyValueStore[Any], joined: Flow) -> Flow:
 
 
 def _of_versions(versions: VersionedKeyValueStore[Any], joiner: Joiner, kind: Join, out: Flow) -> Flow:
-    """Return the flow that joins at once, and sends to `.late` as `_of_history` does."""
+    """Return a flow that joins records immediately, and sends records to `.late` as `_of_history` does."""
     look_up, is_inner = versions.get, kind is Join.INNER
 
     def flow(key: Any, value: Any, timestamp: int, ctx: Context[Any]) -> None:
@@ -151,7 +159,7 @@ def _at_once(rows: Table[Any], joiner: Joiner, kind: Join, out: Flow) -> Flow:
 def with_global(
     stream: Node, table: Node, key_of: Callable[[Any, Any], str | None], joiner: Joiner, into: Format[Any], kind: Join
 ) -> Node:
-    """Return the node that joins a stream with a global table by a key made of each record."""
+    """Return the node that joins a stream with a global table by a key that is computed from each record."""
 
     def make(bound: Bound, out: Flow) -> Made:
         rows, is_inner = bound.view(table), kind is Join.INNER
@@ -179,12 +187,13 @@ def with_stream(
     store: str,
     alone: Alone = Alone.AT_CLOSE,
 ) -> Node:
-    """Return the node that joins two streams, or one with itself."""
+    """Return the node that joins two streams, or a stream with itself."""
     # A join of records with equal timestamps has a difference of 0, but a window store refuses windows shorter than 1
     # ms.
     size = max(1, windows.before_ms + windows.after_ms)
-    # Kafka Streams looks up late records, too. Only the other store's retention, window plus grace, limits them. A
-    # window to one side needs a millisecond more, or the store would hide a record at the very end of its window.
+    # Like Kafka Streams, a late record is joined as long as the other store retains its matches: window plus grace. The
+    # additional millisecond is for one-sided windows. Without it, the store would hide a record at the end of its
+    # window.
     reach = max(windows.before_ms, windows.after_ms) + windows.grace_ms + 1
     retention = max(size, windows.retention_ms, reach)
 
@@ -230,8 +239,8 @@ def with_stream(
         def give_one(unmatched: Unmatched[Any, Any], ctx: Context[Any]) -> None:
             give((join.join_alone(unmatched),), out, ctx)
 
-        # Unmatched rows whose window closed come before the record's own results, as in Kafka Streams. The join would
-        # release them itself, but then a row that fails would fail this record.
+        # Unmatched rows whose window closed are emitted before the record's results, as in Kafka Streams. If the join
+        # released them itself, a row that fails would fail this record.
         def on_left(key: Any, value: Any, timestamp: int, ctx: Context[Any]) -> None:
             release(ctx)
             give(join.on_left(key, value, timestamp, ctx.closing_time), out, ctx)
@@ -262,7 +271,7 @@ def with_stream(
 
 
 def versions_of(table: Node) -> VersionedKeyValueStore[Any] | None:
-    """Return the store of a table that keeps versions."""
+    """Return the store of a versioned table, or None if the table is not versioned."""
     for store in table.stores:
         if isinstance(store, VersionedKeyValueStore):
             return store
@@ -270,6 +279,6 @@ def versions_of(table: Node) -> VersionedKeyValueStore[Any] | None:
 
 
 def give(results: Iterable[Result[Any]], out: Flow, ctx: Context[Any]) -> None:
-    """Pass results on."""
+    """Forward results."""
     for key, value, timestamp in results:
         out(key, value, timestamp, ctx)

@@ -1,4 +1,4 @@
-"""Keys of a topology: functions on typed keys over row texts, and keys with a window."""
+"""Keys of a topology: conversion between typed keys and row texts, and keys with a window."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class Windowed(NamedTuple, Generic[K]):
 
 
 def on_keys(kind: Format[Any], function: Callable[..., O]) -> Callable[..., O]:
-    """Return `function`, whose first argument is a key, as one of row texts."""
+    """Return a function whose first argument is a row text, from one whose first argument is a key."""
     if kind.is_text:
         return function
     of_row = reader_of_rows(kind)
@@ -37,7 +37,7 @@ def on_keys(kind: Format[Any], function: Callable[..., O]) -> Callable[..., O]:
 
 
 def to_rows(kind: Format[Any], function: Callable[..., Any]) -> Callable[..., str | None]:
-    """Return `function`, which gives a key or None, as one that gives row texts."""
+    """Return a function that returns a row text or None, from one that returns a key or None."""
     row = writer_of_rows(kind)
 
     def key_of(*arguments: Any) -> str | None:
@@ -62,18 +62,21 @@ def writer_of_rows(kind: Format[Any]) -> Callable[[Any], str]:
 
 
 def row_of(text: str, window: Window) -> str:
-    """Return the row text of a key (given as row text) in a window: rows sort by key, then start, then end."""
+    """Return the row text of a key (as row text) and a window. Row texts sort by key, then start, then end."""
     return join_key(text, f"{window.start + _OFFSET:016x}", f"{window.end + _OFFSET:016x}")
 
 
 def split_row(row: str) -> tuple[str, Window]:
-    """Return key (as row text) and window of a row text made by `row_of`."""
+    """Return the key (as row text) and the window of a row text that `row_of` returned."""
     text, start, end = split_key(row)
     return text, Window(int(start, 16) - _OFFSET, int(end, 16) - _OFFSET)
 
 
 def windowed_format(inner: Format[K], size_ms: int) -> Format[Windowed[K]]:
-    """Return the format of keys with windows of one size: the key's bytes, then the start (TimeWindowedSerializer)."""
+    """Return the format of keys with windows of one size, as TimeWindowedSerializer writes them.
+
+    The bytes are those of the key, followed by the window's start.
+    """
     windowed = windowed_by_start(inner, lambda start: Window(start, start + size_ms))
     # Row texts contain a window's end, which follows from the size.
     return replace(windowed, identify=lambda: windowed_keys(inner.identity, f"{size_ms} ms"))
@@ -83,7 +86,7 @@ def windowed_by_start(inner: Format[K], window_from: Callable[[int], Window]) ->
     """Return the format of keys with windows, written as the key's bytes and the window's start.
 
     Args:
-        window_from: gives the window that starts at a time (ms).
+        window_from: Function that returns the window with a start (ms).
     """
 
     class Codec_:
@@ -103,7 +106,10 @@ def windowed_by_start(inner: Format[K], window_from: Callable[[int], Window]) ->
 
 
 def session_windowed(inner: Format[K]) -> Format[Windowed[K]]:
-    """Return the format of keys with sessions: the key's bytes, then end and start (SessionWindowedSerializer)."""
+    """Return the format of keys with sessions, as SessionWindowedSerializer writes them.
+
+    The bytes are those of the key, followed by the session's end and start.
+    """
 
     class Codec_:
         def __init__(self, keys: Codec[K]) -> None:
@@ -135,6 +141,7 @@ def _with_window(word: str, inner: Format[K], codec: Callable[[Codec[K]], Codec[
         lambda key: row_of(row(key.key), key.window),
         of_text,
         identify=lambda: windowed_keys(inner.identity) if word == "windowed" else [word, inner.identity],
+        hashed=None if inner.hashed is None else _with_window(word, inner.hashed, codec),
     )
     # A windowed row belongs to the task of its key. Its own hash would spread the windows of one key over all tasks.
     return replace(format_, owner=lambda text: owner(split_row(text)[0]))

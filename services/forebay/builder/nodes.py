@@ -1,4 +1,4 @@
-"""What a topology consists of: nodes, what makes each one's operator, and the line of code it is from."""
+"""Nodes of a topology, their operators, and the lines of code that declared them."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from forebay.stores.binding import Store
 S = TypeVar("S", bound=Store[Any])
 
 Flow = Callable[[Any, Any, int, Context[Any]], None]
-"""Takes one element: row text of the key (or None), value (of a table: its change), timestamp in ms."""
+"""Receives one element: row text of the key (or None), value (of a table: its change), timestamp in ms, context."""
 
 Partitioner = Callable[[Any, Any], int | None]
 """Returns the partition of a record from its key (row text) and value, or None for the default by the key's hash.
@@ -32,17 +32,19 @@ class Spreading(NamedTuple):
     Args:
         numbers: Function that returns the number from which the partition is computed.
         words: Name of this partitioning. Streams with different partitionings can't be joined.
+        how: How the numbers are computed. Stores record it, because it determines the tasks of their rows.
     """
 
     numbers: Partitioner
     words: str
+    how: str
 
 
 _OURS = tuple(str(Path(__file__).parents[1] / name) for name in ("builder", "interactive", "stateful", "testing"))
 
 
 class Kind(Enum):
-    """What a node is."""
+    """The kind of a node."""
 
     SOURCE = "source"
     STEP = "step"
@@ -51,7 +53,7 @@ class Kind(Enum):
 
 
 class History(Enum):
-    """What a node does with changes that are older than the latest change of their key."""
+    """How a node handles changes that are older than the latest change of their key."""
 
     IGNORES = "ignores"
     PASSES = "passes"
@@ -63,10 +65,12 @@ class Made:
     """A node's operator on a task's stores.
 
     Args:
-        flows: one per parent.
-        timer: name of the timer it uses, if it uses one; a processor's timers begin with it.
-        on_wall_clock: called every `Node.wall_clock_ms`.
-        join_all: for a join of tables: called with all changes of its sides that an element caused (see deferral.py).
+        flows: Flow for the elements of each parent.
+        timer: Name of its timer, or prefix of the names of a processor's timers; "" if it uses none.
+        on_timer: Function that is called when its timer fires.
+        on_wall_clock: Function that is called every `Node.wall_clock_ms`.
+        join_all: For a join of tables, the function that is called with all changes of both sides that were caused by
+            one element (see deferral.py).
     """
 
     flows: tuple[Flow, ...]
@@ -77,7 +81,7 @@ class Made:
 
 
 class Bound(Protocol):
-    """A task's side of the topology, while operators are made."""
+    """The access of operators to their task."""
 
     def store(self, declared: S) -> S:
         """Return the task's store for a declaration."""
@@ -121,7 +125,7 @@ class Node:
         make: Function that creates its operator, which passes its results to a flow.
         view: Function that returns the view in which the rows of its table are looked up.
         asks_old: Whether it needs the old values of the table before it.
-        history: What it does with changes that are older than the latest change of their key.
+        history: How it handles changes that are older than the latest change of their key.
         waits_for_sides, changes_rows_again: See deferral.py.
         gives_rows: Whether its results are rows of a table. A row then replaces earlier rows of the same key.
         topics: Topics of a source or sink. For a source with a pattern, the topics that match, once they are known.
@@ -132,6 +136,7 @@ class Node:
         horizon_ms: How far stream time must advance until it has emitted everything that it holds, in ms.
         partitioner: Partitioner of a repartition or sink. None: by the hash of the key.
         wall_clock_ms: Interval of wall-clock punctuation, in ms. 0: none.
+        windows: Windows by which it aggregates. None: it does not aggregate by window.
         where: File and line that created it.
     """
 
@@ -160,6 +165,7 @@ class Node:
     horizon_ms: int = 0
     partitioner: Partitioner | None = None
     wall_clock_ms: int = 0
+    windows: Any = None
     where: str = ""
 
 

@@ -10,27 +10,33 @@ from forebay.partitioner import Partitioner as ByHash
 
 
 def spreading(parent: Node, partitioner: Partitioner | None, name: str, partitions: int) -> Spreading | None:
-    """Return what a repartition of `parent` is spread by; None: by the hash of the key over all tasks.
+    """Return how the records of a repartition of `parent` are partitioned. None: by the hash of the key.
 
-    The topic itself has a partition per task: a record's partition is its number among `partitions` modulo the number
-    of tasks. So records of the same number are in one task, and in order. (Kafka Streams gives the sub-topology as many
-    tasks instead.)
+    The topic itself has one partition per task. A record's number among `partitions`, modulo the number of tasks, is
+    its partition. Records with the same number are therefore in one task and in order. (In Kafka Streams, the
+    sub-topology has `partitions` tasks instead.)
 
     Args:
-        partitioner: gives a number of a record's key (row text) and value.
-        partitions: 0: as many as tasks.
+        partitioner: Function of a record's key (row text) and value that returns a number.
+        partitions: Number of partitions. 0: as many as there are tasks.
 
     Raises:
-        TopologyError: a number of partitions that is none.
+        TopologyError: `partitions` is not a whole number of at least 0.
     """
     if partitions.__class__ is not int or partitions < 0:
         raise TopologyError(f"repartition {name}: partitions={partitions!r}: write a whole number from 1, or none")
     if partitioner is None and not partitions:
         return None
     if partitioner is None:
-        return Spreading(_by_key(parent, partitions), f"in {partitions} partitions")
+        return Spreading(_by_key(parent, partitions), f"in {partitions} partitions", _among_words(partitions))
     numbers = partitioner if not partitions else _among(partitioner, partitions, _by_key(parent, partitions))
-    return Spreading(numbers, f"partitioned by the partitioner of {name}")
+    # Without the name: a repartition may be renamed. Two versions of a function can't be compared.
+    how = f"by a partitioner {_among_words(partitions)}" if partitions else "by a partitioner"
+    return Spreading(numbers, f"partitioned by the partitioner of {name}", how)
+
+
+def _among_words(partitions: int) -> str:
+    return f"in {partitions} partition{'' if partitions == 1 else 's'}"
 
 
 def _by_key(parent: Node, partitions: int) -> Partitioner:
@@ -45,7 +51,7 @@ def _among(partitioner: Partitioner, partitions: int, by_key: Partitioner) -> Pa
         number = partitioner(key, value)
         if number is None:
             return by_key(key, value)
-        # A result that is not a whole number from 0 is refused where the record is sent (see `sending.py`).
+        # A result that is not a whole number of at least 0 is refused when the record is sent (see `sending.py`).
         return number % partitions if number.__class__ is int and number > 0 else number
 
     return number

@@ -1,4 +1,4 @@
-"""Nodes that run a processor, or a transformer of rows, written by hand in the middle of a topology."""
+"""Nodes that run a user's processor or value transformer."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from forebay.builder.graph import Graph
 from forebay.builder.keys import reader_of_rows, writer_of_rows
 from forebay.builder.nodes import Bound, Flow, Kind, Made, Node, TopologyError
 from forebay.formats import Format
-from forebay.operators.table import Change
+from forebay.operators.table import Change, change_of_row
 from forebay.processor.api import AnyProcessor, Context, Processor, Timer, adopt_former_methods
-from forebay.processor.declared import NoNewInstance, declared_stores, new_instance
+from forebay.processor.bound_stores import NoNewInstance, declared_stores, new_instance
 from forebay.stores.binding import Store
 from forebay.stores.timestamped import TimestampedKeyValueStore
 from forebay.stores.upgrade import describe_store
@@ -25,7 +25,9 @@ O = TypeVar("O")  # noqa: E741
 
 
 class ValueTransformer(abc.ABC, Generic[K, V, O]):
-    """Compute each row of a table from its previous value, with stores (Kafka Streams' ValueTransformerWithKey).
+    """A function with stores that computes the rows of a table from those of another one.
+
+    It corresponds to Kafka Streams' ValueTransformerWithKey.
 
     Declare stores as class attributes or in the constructor.
     """
@@ -35,11 +37,17 @@ class ValueTransformer(abc.ABC, Generic[K, V, O]):
         adopt_former_methods(cls)
 
     def init(self) -> None:
-        """Prepare what uses stores. The stores are bound to their task when this is called."""
+        """Initialize the transformer. It is called once per task, after the stores are bound to the task."""
 
     @abc.abstractmethod
     def transform(self, key: K, value: V | None, ctx: Context[Any], /) -> O | None:
-        """Return the new row of `key`; None: there is none. A `value` of None: the row was deleted."""
+        """Return the row of `key`, or None if the result has no row for this key.
+
+        Args:
+            key: Key of the row.
+            value: New value of the row in the input table. None: it was deleted.
+            ctx: Context of the record. Forwards and timers are not possible.
+        """
 
 
 def processor_node(
@@ -53,7 +61,19 @@ def processor_node(
     children: Collection[str] = (),
     shared: Sequence[str] = (),
 ) -> Node:
-    """Return the node that runs a processor; its stores are the topology's. Raises TopologyError."""
+    """Return the node that runs a processor.
+
+    Args:
+        make_processor: Function that returns a new processor.
+        key: Format of the keys of forwards.
+        into: Format of the values of forwards.
+        keeps_key: Whether forwards must keep the key.
+        children: Names of its children, if it chooses one in each forward.
+        shared: Names of the stores that other nodes declare.
+
+    Raises:
+        TopologyError: A store can't be shared, or `make_processor` returns no new processor.
+    """
     if key.name != parent.key.name and keeps_key:
         raise TopologyError(f"process {name}: process_values() keeps the key's format")
     instance: AnyProcessor = _call_supplier(make_processor, Processor, f"process {name}")
@@ -101,7 +121,7 @@ def processor_node(
 
 
 def child(parent: Node, name: str, into: Format[Any]) -> Node:
-    """Return the node that takes what a processor forwards to the child of a name."""
+    """Return the node that receives the records that a processor forwards to the child with this name."""
 
     def make(bound: Bound, out: Flow) -> Made:
         def flow(key: Any, value: Chosen, timestamp: int, ctx: Context[Any]) -> None:
@@ -121,7 +141,11 @@ def transformer_node(
     store: str,
     shared: Sequence[str],
 ) -> Node:
-    """Return the node that keeps the rows which a transformer makes of a table's. Raises TopologyError."""
+    """Return the node that computes rows with a value transformer and stores them.
+
+    Raises:
+        TopologyError: A store can't be shared, or `make_transformer` returns no new transformer.
+    """
     declared: TimestampedKeyValueStore[Any] = TimestampedKeyValueStore(store, into)
     instance: ValueTransformer[Any, Any, Any] = _call_supplier(make_transformer, ValueTransformer, f"transform {store}")
     own, owners = _stores(graph, parent, f"transform {store}", instance, shared)
@@ -132,12 +156,12 @@ def transformer_node(
 
         def flow(key: Any, change: Change[Any], timestamp: int, ctx: Context[Any]) -> None:
             seen = context.of_element(ctx, key, timestamp)
-            # The result is stored. Kafka Streams computes it again for old values and look-ups, which repeats the side
-            # effects of a transformer with stores.
+            # The result is stored. Kafka Streams computes it again for old values and lookups, which repeats a
+            # transformer's changes of its stores.
             old, new = rows.get(key), transformer.transform(seen.key, change.new, seen)
             rows.put(key, new, timestamp)
             if old is not None or new is not None:
-                out(key, Change(key, new, None if old is None else old.value, timestamp), timestamp, ctx)
+                out(key, change_of_row(key, new, old, timestamp), timestamp, ctx)
 
         return Made((flow,))
 
@@ -160,7 +184,11 @@ P = TypeVar("P", AnyProcessor, ValueTransformer[Any, Any, Any])
 
 
 def _call_supplier(make: Any, wanted: type[Any], what: str) -> Any:
-    """Return what `make` makes. Raises TopologyError if that is no `wanted`, or the same object in each call."""
+    """Return the result of `make`.
+
+    Raises:
+        TopologyError: The result is no instance of `wanted`, or the same object in each call.
+    """
     try:
         return new_instance(make, wanted)
     except NoNewInstance as error:
@@ -168,10 +196,10 @@ def _call_supplier(make: Any, wanted: type[Any], what: str) -> Any:
 
 
 def _bound(bound: Bound, made: P, key: Format[Any]) -> P:
-    """Return a processor with the stores of its task.
+    """Bind a processor to the stores of its task, initialize it and return it.
 
     Args:
-        key: of the records it is given: a table's store that it shares has keys of this format.
+        key: Key format of the records. The keys of a table's store that it shares have this format, too.
     """
     for attribute, declared in list(declared_stores(made)):
         store = bound.store(declared)
@@ -184,7 +212,11 @@ def _bound(bound: Bound, made: P, key: Format[Any]) -> P:
 def _stores(
     graph: Graph, parent: Node, what: str, made: Any, shared: Sequence[str]
 ) -> tuple[tuple[Store[Any], ...], tuple[Node, ...]]:
-    """Return the stores that are a processor's own, and the nodes whose stores it works on as well."""
+    """Return the stores that only a processor uses, and the nodes whose stores it shares.
+
+    Raises:
+        TopologyError: A store is unknown, is declared differently or holds other keys.
+    """
     declared: Mapping[str, Store[Any]] = {
         store.name: store.with_keys(parent.key) if store.key_format is None and not parent.key.is_text else store
         for _, store in declared_stores(made)
@@ -195,20 +227,20 @@ def _stores(
         if owner is None or name not in declared:
             missing = "has no attribute that declares it" if owner is not None else "no node before this one has it"
             raise TopologyError(
-                f"{what}: the store {name} can't be shared: {missing}; name in stores= what the {type(made).__name__} "
-                "declares and another node made before"
+                f"{what}: the store {name} can't be shared: {missing}; name only stores in stores= that the "
+                f"{type(made).__name__} declares and an earlier node has"
             )
         (existing,) = (store for store in owner.stores if store.name == name)
         declaration = declared[name]
         if (describe_store(existing), existing.format) != (describe_store(declaration), declaration.format):
             raise TopologyError(
                 f"{what}: {owner.where} has the store {name} as {describe_store(existing)} of {existing.format}, the "
-                f"{type(made).__name__} as {describe_store(declaration)} of {declaration.format}: declare it alike"
+                f"{type(made).__name__} as {describe_store(declaration)} of {declaration.format}: use one declaration"
             )
         if not owner.is_global and (owner.parents or (owner,))[0].key.name != parent.key.name:
             raise TopologyError(
                 f"{what}: the store {name} holds {(owner.parents or (owner,))[0].key} keys, this stream {parent.key}: "
-                "equal keys are in different tasks; select_key() before"
+                "equal keys are in different tasks; call select_key() before"
             )
         owners.append(owner)
     return tuple(store for name, store in declared.items() if name not in shared), tuple(owners)

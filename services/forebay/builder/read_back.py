@@ -1,4 +1,4 @@
-"""Convert values that reach a node with stores to the form that its stores return."""
+"""Conversion of the values that reach a node with stores to the form that its stores return."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from forebay.processor.api import Context
 
 
 def receiving(parent: Node, node: Node, flow: Flow) -> Flow:
-    """Return a node's flow for what `parent` sends: if the node keeps values, it receives them as stores read them.
+    """Return a node's flow for the elements of `parent`. A node with stores receives values in the form of its stores.
 
-    Without this, a join would see a list in an arriving record, but a tuple in the same record read from its buffer.
+    Without this, a join would see a list in an arriving record but a tuple in the same record read from its buffer.
     """
     # Records of topics and repartitions were just decoded, so they already have the form that a store reads.
     if not node.stores or parent.kind is not Kind.STEP:

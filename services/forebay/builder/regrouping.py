@@ -1,4 +1,4 @@
-"""Nodes that regroup a table: each row belongs to a group, and an aggregate is kept for each group."""
+"""Nodes that group the rows of a table and aggregate each group."""
 
 from __future__ import annotations
 
@@ -18,14 +18,19 @@ from forebay.stores.timestamped import TimestampedKeyValueStore
 def regroup_node(
     parent: Node, name: str, group: Callable[[str, Any], tuple[str, Any] | None], key: Format[Any], value: Format[Any]
 ) -> Node:
-    """Return the node that sends what a row's change does to each of its groups."""
+    """Return the node that sends the effect of a row's change to each group that it affects.
+
+    Args:
+        group: Function of a row's key and value that returns the group's key (as row text) and the value, or None if
+            the row is in no group.
+    """
 
     def make(bound: Bound, out: Flow) -> Made:
         def flow(_key: Any, change: Change[Any], timestamp: int, ctx: Context[Any]) -> None:
             old = None if change.old is None else group(change.key, change.old)
             new = None if change.new is None else group(change.key, change.new)
-            # If the group stays the same, send both values in one record (KIP-904). With two records, the aggregate
-            # would pass through a state without the row.
+            # If the group stays the same, send both values in one record (KIP-904). With two records, an aggregate
+            # without the row would be emitted in between.
             if old is not None and new is not None and old[0] == new[0]:
                 out(old[0], Moved(new[1], old[1]), timestamp, ctx)
                 return
@@ -40,10 +45,10 @@ def regroup_node(
 
 
 def grouped_aggregate(parent: Node, fold: Fold[Any, Any], into: Format[Any], store: str) -> Node:
-    """Return the node that keeps one aggregate per group of a table's rows."""
+    """Return the node that maintains one aggregate per group of a table's rows."""
     declared: TimestampedKeyValueStore[Any] = TimestampedKeyValueStore(store, into)
     subtract = fold.subtract
-    # Refused while the topology is built, because the first row that leaves its group would stop the job.
+    # Refuse this while the topology is built, because the first row that leaves its group would stop the job.
     if subtract is None:
         raise TopologyError(
             f"store {store}: rows can leave a group, but the fold has no subtract function: pass subtract= to the Fold"

@@ -1,14 +1,14 @@
-"""A service's picture as text and as a Mermaid flow chart."""
+"""The description of a service as text and as a Mermaid flow chart."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
-from forebay.builder.picture import Picture, Sending, StoreFacts, SubTopologyFacts
+from forebay.builder.description import Picture, Sending, StoreFacts, SubTopologyFacts
 
 
 def as_text(picture: Picture) -> str:
-    """Return the picture as indented lines."""
+    """Return the description as indented lines."""
     return "\n".join(_lines(picture))
 
 
@@ -35,7 +35,7 @@ def _leaving(kind: str, sending: Sending, labels: dict[str, str]) -> str:
 
 
 def as_mermaid(picture: Picture) -> str:
-    """Return the picture as a Mermaid flow chart (topics round, stores as cylinders, repartitions as hexagons)."""
+    """Return a Mermaid flow chart with round topics, stores as cylinders and repartitions as hexagons."""
     return "\n".join(["flowchart LR", *(f"  {line}" for line in _chart(picture))])
 
 
@@ -78,7 +78,7 @@ def _arrows(sub_topology: SubTopologyFacts, names: _Names) -> Iterator[str]:
 
 
 class _Names:
-    """Identifiers that Mermaid takes, one per name."""
+    """Identifiers that Mermaid accepts, by name."""
 
     def __init__(self) -> None:
         self._known: dict[str, str] = {}

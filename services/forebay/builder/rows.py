@@ -1,4 +1,4 @@
-"""Nodes of tables: read from a topic, filtered, changed, joined, kept in a store, given as a stream."""
+"""Nodes of tables, which read, filter, map, join or store rows or turn them into a stream."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from forebay.builder.nodes import Bound, Flow, History, Kind, Made, Node
 from forebay.builder.views import Filtered, Mapped, Timeless
 from forebay.formats import Format
 from forebay.operators.results import Join
-from forebay.operators.table import Change, LatestByOffset, LatestByTimestamp, Table
+from forebay.operators.table import Change, LatestByOffset, LatestByTimestamp, Table, change_of_row
 from forebay.operators.table_table import JoinedTable, TableTableJoin
 from forebay.processor.api import Context, LateRecord
 from forebay.stores.keyvalue import KeyValueStore
@@ -23,10 +23,10 @@ Rows = TimestampedKeyValueStore[Any] | VersionedKeyValueStore[Any]
 
 
 def table(source: Node, store: str, history_retention_ms: Duration | None, *, is_alone: bool = False) -> Node:
-    """Return the node that keeps a stream's records as a table.
+    """Return the node that stores a stream's records as a table.
 
     Args:
-        is_alone: whether nothing else follows the stream: then a record too late for the table has no effect at all.
+        is_alone: Whether no other node reads the stream. A record that is too late for the table then has no effect.
     """
     declared: Rows
     if history_retention_ms is None:
@@ -36,7 +36,7 @@ def table(source: Node, store: str, history_retention_ms: Duration | None, *, is
 
     def make(bound: Bound, out: Flow) -> Made:
         own = bound.store(declared)
-        # Without versions, the last record by offset wins even if its timestamp is older, as in Kafka Streams. A
+        # Without versions, the last record by offset wins, even if its timestamp is older, as in Kafka Streams. A
         # versioned table orders by timestamp.
         rows: Table[Any] = LatestByTimestamp(own) if isinstance(own, VersionedKeyValueStore) else LatestByOffset(own)
         if not bound.is_followed(node):
@@ -71,7 +71,7 @@ def table(source: Node, store: str, history_retention_ms: Duration | None, *, is
 
 
 def _putting(rows: Rows, *, is_alone: bool) -> Flow:
-    """Return the flow of a table that is only looked up, so that no node needs a row's previous value."""
+    """Return the flow of a table whose rows are only looked up, so that no node needs a row's old value."""
 
     def flow(key: Any, value: Any, timestamp: int, ctx: Context[Any]) -> None:
         if key is not None and rows.put(key, value, timestamp) is NOT_PUT:
@@ -90,12 +90,12 @@ def _view(bound: Bound, declared: Rows) -> Any:
 
 
 def global_table(source: Node, store: str) -> Node:
-    """Return the node that keeps a topic whole in every task."""
+    """Return the node that stores all rows of a topic in every task."""
     declared: KeyValueStore[Any] = KeyValueStore(store, source.value)
 
     def make(bound: Bound, out: Flow) -> Made:
         own = bound.store(declared)
-        # A global table sends nothing on. As in Kafka Streams, its updates trigger no join.
+        # A global table forwards nothing. As in Kafka Streams, its updates trigger no join.
         return Made((lambda key, value, _timestamp, _ctx: own.put(key, value),))
 
     source_node = _node(f"global table {store}", source, source.value, make, stores=(declared,))
@@ -103,25 +103,39 @@ def global_table(source: Node, store: str) -> Node:
 
 
 def filter_node(parent: Node, name: str, keeps: Callable[[str, Any], bool]) -> Node:
-    """Return the node that leaves rows out; one that passes no longer is deleted."""
+    """Return the node that filters rows. A row that no longer passes is deleted."""
 
     def make(bound: Bound, out: Flow) -> Made:
+        sends_history = bound.sends_history(node)
+
         def flow(key: Any, change: Change[Any], timestamp: int, ctx: Context[Any]) -> None:
             new = change.new if change.new is not None and keeps(key, change.new) else None
             old = change.old if change.old is not None and keeps(key, change.old) else None
-            # A row that passed neither before nor after needs no tombstone. A change that is not the latest has no
-            # known old row, so it is passed on.
+            # A row that passes neither before nor after the change needs no tombstone. If a change is not the latest,
+            # the old row is unknown, so it is forwarded.
             if new is not None or old is not None or not change.is_latest:
-                out(key, Change(key, new, old, timestamp, change.is_latest), timestamp, ctx)
+                out(key, Change(key, new, old, timestamp, change.is_latest, change.old_timestamp), timestamp, ctx)
+            elif sends_history:
+                out(key, _end_of_older_rows(key, timestamp), timestamp, ctx)
 
         return Made((flow,))
 
     new_node = _node(name, parent, parent.value, make, view=lambda bound: Filtered(bound.view(parent), keeps))
-    return replace(new_node, history=History.PASSES)
+    node = replace(new_node, history=History.PASSES)
+    return node
+
+
+def _end_of_older_rows(key: Any, timestamp: int) -> Change[Any]:
+    """Return the change by which a history records that there is no row from a time on, as there was none before.
+
+    Otherwise, an older row that arrives later would be valid at this time, too. Nodes without a history ignore the
+    change, because it does not count as the latest one.
+    """
+    return Change(key, None, None, timestamp, is_latest=False)
 
 
 def map_node(parent: Node, into: Format[Any], mapper: Callable[[str, Any], Any]) -> Node:
-    """Return the node that changes each row's value."""
+    """Return the node that maps each row's value."""
 
     def make(bound: Bound, out: Flow) -> Made:
         # Compute the old value only if a later node subtracts it, because the mapper may be expensive.
@@ -130,7 +144,7 @@ def map_node(parent: Node, into: Format[Any], mapper: Callable[[str, Any], Any])
         def flow(key: Any, change: Change[Any], timestamp: int, ctx: Context[Any]) -> None:
             new = None if change.new is None else mapper(key, change.new)
             old = mapper(key, change.old) if sends_old and change.old is not None else None
-            out(key, Change(key, new, old, timestamp, change.is_latest), timestamp, ctx)
+            out(key, Change(key, new, old, timestamp, change.is_latest, change.old_timestamp), timestamp, ctx)
 
         return Made((flow,))
 
@@ -140,7 +154,7 @@ def map_node(parent: Node, into: Format[Any], mapper: Callable[[str, Any], Any])
 
 
 def join_node(left: Node, right: Node, joiner: Callable[[Any, Any], Any], into: Format[Any], kind: Join) -> Node:
-    """Return the node of a table that follows two others of the same key."""
+    """Return the node that joins two tables with the same keys."""
 
     def make(bound: Bound, out: Flow) -> Made:
         join = TableTableJoin(bound.view(left), bound.view(right), kind, joiner)
@@ -177,14 +191,17 @@ def join_node(left: Node, right: Node, joiner: Callable[[Any, Any], Any], into: 
 
 
 def _by_key(elements: Sequence[Element]) -> dict[Any, tuple[list[Change[Any] | None], Context[Any]]]:
-    """Return each key's change of the left and of the right side, from the first old value to the last new one."""
+    """Return the changes of the left and the right side and the context, by key.
+
+    Several changes of a side become one, from the first old value to the last new value.
+    """
     changes_by_key: dict[Any, tuple[list[Change[Any] | None], Context[Any]]] = {}
     for side, key, change, _, ctx in elements:
         sides: list[Change[Any] | None] = changes_by_key[key][0] if key in changes_by_key else [None, None]
         before = sides[side]
         # Several changes of one side become one change from the first old row to the last new row, so no intermediate
         # row is ever joined.
-        sides[side] = change if before is None else change._replace(old=before.old)
+        sides[side] = change if before is None else change._replace(old=before.old, old_timestamp=before.old_timestamp)
         changes_by_key[key] = sides, ctx
     return changes_by_key
 
@@ -197,17 +214,11 @@ def stored_rows(parent: Node, store: str) -> Node:
         own = bound.store(declared)
 
         def flow(key: Any, change: Change[Any], timestamp: int, ctx: Context[Any]) -> None:
-            # The store knows the row that was sent last. The change's own old value may come from a node that keeps
-            # none.
+            # Use the stored row as the old one. The change may come from a node that does not know old values.
             previous = own.get(key)
             own.put(key, change.new, timestamp)
             if previous is not None or change.new is not None:
-                out(
-                    key,
-                    Change(key, change.new, None if previous is None else previous.value, timestamp),
-                    timestamp,
-                    ctx,
-                )
+                out(key, change_of_row(key, change.new, previous, timestamp), timestamp, ctx)
 
         return Made((flow,))
 
@@ -216,21 +227,24 @@ def stored_rows(parent: Node, store: str) -> Node:
 
 
 def kept_versions(parent: Node, store: str, history_retention_ms: Duration) -> Node:
-    """Return the node that keeps a table's rows and what they were before, by timestamp."""
+    """Return the node that stores a table's rows and their earlier versions, by timestamp."""
     declared: VersionedKeyValueStore[Any] = VersionedKeyValueStore(
         store, parent.value, history_retention_ms=history_retention_ms
     )
 
     def make(bound: Bound, out: Flow) -> Made:
         rows = LatestByTimestamp(bound.store(declared))
-        update = rows.update_any if bound.sends_history(node) else rows.update
+        sends_history = bound.sends_history(node)
+        update = rows.update_any if sends_history else rows.update
 
         def flow(key: Any, change: Change[Any], timestamp: int, ctx: Context[Any]) -> None:
             versioned = update(key, change.new, timestamp)
-            if versioned is not None and (
-                versioned.old is not None or versioned.new is not None or not versioned.is_latest
-            ):
+            if versioned is None:
+                return
+            if versioned.old is not None or versioned.new is not None or not versioned.is_latest:
                 out(key, versioned, timestamp, ctx)
+            elif sends_history:
+                out(key, _end_of_older_rows(key, timestamp), timestamp, ctx)
 
         return Made((flow,))
 
@@ -240,7 +254,7 @@ def kept_versions(parent: Node, store: str, history_retention_ms: Duration) -> N
 
 
 def to_stream(parent: Node) -> Node:
-    """Return the node that gives a table's changes as a stream: new values, and null for a deleted row."""
+    """Return the node that forwards a table's changes as a stream: the new value, or null for a deleted row."""
 
     def make(bound: Bound, out: Flow) -> Made:
         return Made((lambda key, change, timestamp, ctx: out(key, change.new, timestamp, ctx),))

@@ -1,4 +1,4 @@
-"""Sinks and repartitions: elements leave a sub-topology as records."""
+"""Flows of sinks and repartitions, which forward elements as records."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def _by_partitioner(node: Node, partitioner: Partitioner) -> Flow:
                 raise ValueError(
                     f"the partitioner of {node.name} returned {number!r}: it must return a whole number from 0"
                 )
-            # Only an output is checked. The number of a repartition is taken modulo its tasks (see `partitions.py`).
+            # Check only outputs. The number of a repartition is taken modulo the number of tasks (see `partitions.py`).
             if is_sink and 0 < (most := task.partitions_of(target)) <= number:
                 raise ValueError(
                     f"the partitioner of {node.name} returned {number}, but {target} has {most} "
@@ -59,7 +59,7 @@ def _by_partitioner(node: Node, partitioner: Partitioner) -> Flow:
 
 
 def isolating(targets: tuple[Flow, ...], isolated: Isolated) -> Flow:
-    """Return a flow that gives an element to each target; one that fails does not keep it from the others."""
+    """Return a flow that passes each element to all targets. The failure of a target does not affect the others."""
 
     def flow(key: Any, value: Any, timestamp: int, ctx: Context[Any]) -> None:
         for target in targets:

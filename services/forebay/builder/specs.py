@@ -1,4 +1,4 @@
-"""What a verb's caller may give for keys and values."""
+"""The types and formats that operators accept for keys and values."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from forebay.formats import Format, format_of
 O = TypeVar("O")  # noqa: E741
 
 Spec = type[O] | Format[O]
-"""A frozen dataclass (Avro), a scalar type (Kafka's own format), or a Format."""
+"""A record type (Avro), a scalar type (Kafka's format for it), or a Format."""
 
 
 def format_or_refuse(spec: type[O] | Format[O]) -> Format[O]:
-    """Return the format. Raises TopologyError: the type has no format."""
+    """Return the format of a type, or the format itself. Raise TopologyError if the type has no format."""
     try:
         return format_of(spec)
     except TypeError as error:

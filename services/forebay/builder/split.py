@@ -24,18 +24,26 @@ class Split(Generic[K, V]):
         self._branches: list[tuple[str, Callable[..., bool]]] = []
 
     def branch(self, name: str, takes: Callable[[K, V], bool]) -> Split[K, V]:
-        """Add a branch for the records for which `takes`, but no earlier branch's predicate, returns true."""
+        """Add a branch for the records that `takes` accepts and no earlier branch did.
+
+        Args:
+            name: Name of the branch, unique in the split.
+            takes: Predicate of key and value.
+
+        Raises:
+            TopologyError: Another branch has this name.
+        """
         if any(name == other for other, _ in self._branches):
             raise TopologyError(f"branch {name}: two branches have this name: choose different names")
         self._branches.append((name, on_keys(self._stream.node.key, takes)))
         return self
 
     def default_branch(self, name: str) -> dict[str, Stream[K, V]]:
-        """Return the branches by name, including one for the records that no other branch takes."""
+        """Return the branches by name, including a default branch for the records that no other branch accepts."""
         return self._split([*self._branches, (name, None)])
 
     def no_default_branch(self) -> dict[str, Stream[K, V]]:
-        """Return the branches by name. Records that no branch takes are dropped."""
+        """Return the branches by name. Records that no branch accepts are dropped."""
         return self._split(self._branches)
 
     def _split(self, branches: Sequence[tuple[str, Callable[..., bool] | None]]) -> dict[str, Stream[K, V]]:

@@ -1,4 +1,4 @@
-"""Nodes without state: they filter, change, rekey and send records."""
+"""Nodes that filter, map, rekey, deduplicate and send records."""
 
 from __future__ import annotations
 
@@ -79,10 +79,10 @@ def rekey_node(parent: Node, name: str, key: Format[Any], value: Format[Any], pa
     """Return the node that replaces each record by records with other keys. Records with a null value are dropped."""
 
     def make(bound: Bound, out: Flow) -> Made:
-        def flow(old: Any, found: Any, timestamp: int, ctx: Context[Any]) -> None:
-            if found is not None:
-                # A null can't be rekeyed, because the new key is computed from the value.
-                for text, item in pairs(old, found):
+        def flow(old: Any, value: Any, timestamp: int, ctx: Context[Any]) -> None:
+            if value is not None:
+                # A record without a value can't be rekeyed, because the new key is computed from the value.
+                for text, item in pairs(old, value):
                     out(text, item, timestamp, ctx)
 
         return Made((flow,))
@@ -133,13 +133,13 @@ def branch(parent: Node, name: str, before: Sequence[Callable[..., bool]], takes
 
 
 def deduplication_node(parent: Node, id_of: Callable[[Any, Any], str | None], store: str, ttl_ms: Duration) -> Node:
-    """Return the node that drops a record if one with the same key and id arrived within a time before it."""
+    """Return the node that drops a record if one with the same key and id arrived within `ttl_ms` before it."""
     declared: TtlKeyValueStore[Any] = TtlKeyValueStore(store, parent.value, ttl_ms)
     declared.key_identity = key_of(parent.key.identity, TEXT.identity)
 
     def ident(key: str, value: Any) -> str | None:
         own = id_of(key, value)
-        # The id is combined with the key because only records of one key are sure to reach the same task.
+        # The id is combined with the key, because only records with the same key are sure to reach the same task.
         return None if own is None else join_key(key, own)
 
     def make(bound: Bound, out: Flow) -> Made:

@@ -1,4 +1,4 @@
-"""The keys of a sub-topology's stores: their formats, and the record key that each of them belongs to."""
+"""The keys of a sub-topology's stores: their formats, and the record keys to which they belong."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ from forebay.stores.spread import NotSpreadable
 from forebay.stores.ttl import TtlKeyValueStore
 
 _PROCESS = "process "
-"""Begins the names of nodes of processors, and of their timers."""
+"""Prefix of the names of processors' nodes and timers."""
 
 
 class StoredKeys:
-    """Reads the keys of stores.
+    """The keys of a sub-topology's stores.
 
     Args:
-        stores: each store and its node, by the store's name.
+        stores: Node and store, by the store's name.
     """
 
     def __init__(self, component: Component, stores: Mapping[str, tuple[Node, Store[Any]]]) -> None:
@@ -55,25 +55,25 @@ class StoredKeys:
                     f"{node.where}: the store {name} has {store.key_format} keys, from which the {inner} key of the "
                     "stream can't be derived, so the task of a row is unknown: this job can't be rescaled"
                 )
-            # A mark begins the keys that are not text. They are keys of the stream, because their format is the
-            # stream's.
+            # Keys that are not text begin with a mark. Their format is that of the stream's keys, so they are keys of
+            # the stream.
             return owner_of(inner)(key.removeprefix(MARK))
         if isinstance(store, TtlKeyValueStore) and not _is_process(node):
             return owner_of(inner)(split_key(key)[0])
         return owner_of(inner)(key)
 
     def timer_keys(self) -> dict[str, Identity]:
-        """Return the identities of processors' timers' keys by what begins the timers' names."""
+        """Return the identity of the key format of each processor's timers, by the prefix of their names."""
         processes = [node for node in self._component.nodes if _is_process(node)]
         return {f"{node.name}: ": node.parents[0].key.identity for node in processes}
 
     def _key_of_timer(self, name: str, key: str) -> str | bytes | None:
-        """Return the record key of a processor's timer; others are the task's."""
+        """Return the record key of a processor's timer. None: the timer belongs to every task."""
         for node in self._component.nodes:
             if key and _is_process(node) and name.startswith(f"{node.name}: "):
                 return owner_of(node.parents[0].key)(key)
         if key and name.startswith(_PROCESS):
-            # In all tasks, it would fire several times once the processor is declared again.
+            # If all tasks had the timer, it would fire several times once the processor is declared again.
             raise NotSpreadable(
                 f"{name.partition(': ')[0]} is not declared, so the timer of the key {key!r} can't be assigned to "
                 "another number of tasks: add the processor that had it, and rescale the job then"
@@ -81,7 +81,10 @@ class StoredKeys:
         return None
 
     def keys_of(self, name: str) -> Callable[[str], Any]:
-        """Return what makes a key of its text in a store; a processor's stores return keys themselves."""
+        """Return the function that converts a row text of a store to a key.
+
+        The stores of processors return keys, so the function returns its argument.
+        """
         node, store = self._stores[name]
         if _is_process(node) or store.key_format is not None:
             return lambda key: key
@@ -89,7 +92,7 @@ class StoredKeys:
         return str if key_format is None else key_format.of_row or str
 
     def format_of(self, name: str) -> Format[Any] | None:
-        """Return the format of a store's keys; None: they are texts, or the store returns keys itself."""
+        """Return the format of a store's keys. None: they are texts, or the store returns keys."""
         node, store = self._stores[name]
         if _is_process(node) or store.key_format is not None:
             return None

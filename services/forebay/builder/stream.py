@@ -1,4 +1,4 @@
-"""Streams of a topology: records by key."""
+"""Streams of a topology: unbounded sequences of records with keys."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, TypeVar, overload
 
 from forebay.builder import processors, rows, stateless
+from forebay.builder.copartitioning import Side, bring_together, topic_part
 from forebay.builder.grouped import GroupedStream
 from forebay.builder.joining import Joining
 from forebay.builder.keys import on_keys, to_rows
@@ -14,7 +15,6 @@ from forebay.builder.partitions import spreading
 from forebay.builder.specs import Spec
 from forebay.builder.specs import format_or_refuse as _format
 from forebay.builder.split import Split
-from forebay.builder.together import Side, bring_together, topic_part
 from forebay.formats import Format
 from forebay.processor.api import AnyProcessor
 from forebay.time.durations import Duration
@@ -31,12 +31,14 @@ G = TypeVar("G")
 class Stream(Joining[K, V]):
     """An unbounded sequence of records with keys. Each operator returns a new stream.
 
-    Functions are called with the key and the value. Filters and `map_values` pass records with a null value on
-    unchanged; only `drop_nulls` removes them. Operators that compute a key from the value drop them. If an operator
-    changed the key, the next operator that keeps state by key repartitions the stream first.
+    Functions are called with the key and the value. Filters and `map_values` forward records with a null value
+    unchanged. `drop_nulls` drops these records, and so do operators that compute a key from the value. If an operator
+    may have changed the key, the next operator that stores state by key repartitions the stream first.
 
     Args:
-        is_rekeyed: Whether the key may differ from the key that the records are partitioned by.
+        is_rekeyed: Whether the next operator that stores state by key repartitions the records. Either their keys may
+            differ from those that they are partitioned by, or their timestamps from those by which the task ordered
+            them.
     """
 
     def filter(self, keeps: Callable[[K, V], bool]) -> Stream[K, V]:
@@ -95,7 +97,7 @@ class Stream(Joining[K, V]):
             key: Type or format of the new keys.
         """
         kind, of_pair = _format(key), on_keys(self.node.key, mapper)
-        row = to_rows(kind, lambda found: found)
+        row = to_rows(kind, lambda key: key)
 
         def pairs(text: Any, value: Any) -> Iterable[tuple[Any, Any]]:
             new_key, new_value = of_pair(text, value)
@@ -112,7 +114,7 @@ class Stream(Joining[K, V]):
             key: Type or format of the new keys.
         """
         kind, of_pairs = _format(key), on_keys(self.node.key, mapper)
-        row = to_rows(kind, lambda found: found)
+        row = to_rows(kind, lambda key: key)
 
         def pairs(text: Any, value: Any) -> Iterable[tuple[Any, Any]]:
             return [(row(new_key), new_value) for new_key, new_value in of_pairs(text, value)]
@@ -120,7 +122,7 @@ class Stream(Joining[K, V]):
         return self._rekey("flat map", kind, _format(into), pairs)
 
     def peek(self, action: Callable[[K, V], object]) -> Stream[K, V]:
-        """Call `action` with the key and value of each record, and pass the record on unchanged."""
+        """Call `action` with the key and value of each record, and forward the record unchanged."""
         return self._same(stateless.peek_node(self.node, on_keys(self.node.key, action)))
 
     def foreach(self, action: Callable[[K, V], object]) -> None:
@@ -128,12 +130,12 @@ class Stream(Joining[K, V]):
         self.peek(action)
 
     def print(self, label: str = "") -> None:
-        """Print each record to standard output, after the label."""
+        """Print each record to standard output, preceded by `label` or, by default, the name of the operator before."""
         prefix = label or self.node.name
         self.peek(lambda key, value: print(f"[{prefix}]: {key}, {value}"))
 
     def merge(self, *others: Stream[K, V]) -> Stream[K, V]:
-        """Merge streams of the same key and value types. Records of different streams have no order between them.
+        """Merge streams of the same key and value types. The order between records of different streams is undefined.
 
         Raises:
             TopologyError: The types differ.
@@ -166,13 +168,13 @@ class Stream(Joining[K, V]):
     ) -> Any:
         """Run a processor on each record.
 
-        What the processor forwards continues downstream, under any key. It has the headers of the record that is being
-        processed unless the processor sets others. A record without a value is passed to `on_delete()`.
+        Forwarded records may have any key. They have the headers of the record that is being processed, unless the
+        processor sets others. A record without a value is passed to `on_delete()`.
 
         Args:
             make: Function that returns a new processor. It is called once per task.
-            into: Type or format of the forwarded values; or a mapping from names to types, if the processor chooses a
-                child with `ctx.forward(to=NAME)`. The result is then one stream per name.
+            into: Type or format of the forwarded values. If the processor chooses a child with `ctx.forward(to=NAME)`,
+                a mapping from names to types. The result is then one stream per name.
             key: Type or format of the forwarded keys, if it differs from the input's.
             name: Name of the processor, unique in the topology. It prefixes the names of its timers.
             stores: Names of stores that another table or processor declares and this processor uses as well.
@@ -199,7 +201,13 @@ class Stream(Joining[K, V]):
     def process_values(
         self, make: Callable[[], AnyProcessor], into: Spec[O], *, name: str, stores: Sequence[str] = ()
     ) -> Stream[K, O]:
-        """Run a processor as `process` does, and forward its results under the key of the input record."""
+        """Run a processor as `process` does, and forward its results with the key of the input record.
+
+        The records are not repartitioned behind it. If it changes timestamps, call `repartition` before a window or
+        join, which compare them with the stream time of the task.
+
+        The arguments and errors are those of `process`.
+        """
         parent, kind = self.partition_by_key(name), _format(into)
         new_node = processors.processor_node(
             self.graph, parent, name, make, parent.key, kind, keeps_key=True, shared=stores
@@ -255,7 +263,7 @@ class Stream(Joining[K, V]):
         stateless.sink(self.graph, self.node, topic, topics, chosen)
 
     def to_table(self, *, store: str, history_retention_ms: Duration | None = None) -> Table[K, V]:
-        """Store the records as a table: the newest record of a key is its row.
+        """Store the records as a table. The newest record of a key is its row.
 
         Args:
             store: Name of the store that holds the rows.

@@ -1,11 +1,12 @@
-"""Tables of a topology: the latest value of each key, and what follows from it."""
+"""Tables of a topology: the current row of each key."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from typing import Any, Generic, TypeVar
 
-from forebay.builder import foreign, held, processors, regrouping, rows
+from forebay.builder import foreign, processors, regrouping, rows, suppression
+from forebay.builder.copartitioning import Side, bring_together, first_that_runs, topic_part
 from forebay.builder.graph import Graph
 from forebay.builder.grouped_table import GroupedTable
 from forebay.builder.joining import check_keys
@@ -15,7 +16,6 @@ from forebay.builder.nodes import Node, TopologyError
 from forebay.builder.processors import ValueTransformer
 from forebay.builder.specs import Spec, format_or_refuse
 from forebay.builder.stream import Stream
-from forebay.builder.together import Side, bring_together, first_that_runs, topic_part
 from forebay.operators.results import Join, Tombstones
 from forebay.operators.suppress import Until, UntilWindowCloses, WhenFull
 from forebay.stores.materialized import Materialized, derived_store
@@ -31,13 +31,13 @@ A = TypeVar("A")
 
 
 class Table(Generic[K, V]):
-    """A changelog stream: the current row of each key. Functions are called with the key and the value.
+    """A table, which has the current row of each key. Functions are called with the key and the value.
 
-    A table that is derived from others stores no rows unless it is `materialized`; its rows are computed when they are
-    read. A versioned table is no longer versioned after a filter or a mapping.
+    A table that is derived from others stores its rows only if it is `materialized`. Otherwise they are computed when
+    they are read. The result of a filter or mapping of a versioned table is not versioned.
 
     Args:
-        knows_old: Whether its changes carry the values that they replace.
+        knows_old: Whether its changes contain the values that they replace.
     """
 
     def __init__(self, graph: Graph, node: Node, knows_old: bool = True) -> None:
@@ -91,17 +91,30 @@ class Table(Generic[K, V]):
         )
 
     def join(self, other: Table[K, R], joiner: Callable[[V, R], O | None], into: Spec[O]) -> Table[K, O]:
-        """Join two tables. The result has a row for each key that both tables have."""
+        """Join two tables. The result has a row for each key that is in both tables.
+
+        Args:
+            other: Table with the same type of keys.
+            joiner: Function of both values that returns the joined value. If it returns None, the result has no row for
+                this key.
+            into: Type or format of the joined values.
+        """
         return self._join(other, joiner, into, Join.INNER)
 
     def left_join(self, other: Table[K, R], joiner: Callable[[V, R | None], O | None], into: Spec[O]) -> Table[K, O]:
-        """Join two tables. The result has a row for each key of this table."""
+        """Join as `join` does. The result has a row for each key of this table.
+
+        The joiner is called with None in place of a missing row of the other table.
+        """
         return self._join(other, joiner, into, Join.LEFT)
 
     def outer_join(
         self, other: Table[K, R], joiner: Callable[[V | None, R | None], O | None], into: Spec[O]
     ) -> Table[K, O]:
-        """Join two tables. The result has a row for each key that at least one of the tables has."""
+        """Join as `join` does. The result has a row for each key that is in at least one of the tables.
+
+        The joiner is called with None in place of the missing row.
+        """
         return self._join(other, joiner, into, Join.OUTER)
 
     def join_by_foreign_key(
@@ -114,10 +127,10 @@ class Table(Generic[K, V]):
         store: str,
         tombstones: Tombstones = Tombstones.OF_ROWS,
     ) -> Table[K, O]:
-        """Join each row with the row of another table that it refers to. Changes of both tables update the result.
+        """Join each row with the row of another table to which it refers. Changes of both tables update the result.
 
         Args:
-            other: Table that is referred to.
+            other: Table to which the rows refer.
             foreign_key: Function of key and value that returns a key of the other table. If it returns None, the result
                 has no row for this key.
             joiner: Function of both values that returns the joined value.
@@ -180,7 +193,7 @@ class Table(Generic[K, V]):
                 `SHUT_DOWN`, the only choice if results are final when their window closes, refuses the record.
 
         Raises:
-            TopologyError: The table is versioned, or `until` does not fit its keys or `when_full`.
+            TopologyError: The table is versioned, or `until` does not fit its keys, its windows or `when_full`.
         """
         if versions_of(self.node) is not None:
             raise TopologyError(
@@ -195,12 +208,14 @@ class Table(Generic[K, V]):
             )
         if isinstance(until, UntilWindowCloses) and isinstance(until.windows, UnlimitedWindows):
             raise TopologyError(f"{self.name}: an unlimited window never closes; use UntilTimeLimit")
+        if isinstance(until, UntilWindowCloses):
+            suppression.check_closing(self.node, until, self.name)
         if in_windows and when_full is WhenFull.EMIT_EARLY and (max_records is not None or max_bytes is not None):
             raise TopologyError(
-                f"{self.name}: what is emitted early is not final; use WhenFull.SHUT_DOWN, or UntilTimeLimit"
+                f"{self.name}: results that are emitted early are not final; use WhenFull.SHUT_DOWN, or UntilTimeLimit"
             )
         full = when_full or (WhenFull.SHUT_DOWN if in_windows else WhenFull.EMIT_EARLY)
-        node = held.suppression_node(self.node, until, store, max_records, max_bytes, full)
+        node = suppression.suppression_node(self.node, until, store, max_records, max_bytes, full)
         return Table(self.graph, self.graph.add(node), knows_old=in_windows)
 
     def materialized(self, store: str, history_retention_ms: Duration | None = None) -> Table[K, V]:
@@ -271,7 +286,7 @@ class Table(Generic[K, V]):
 
 
 class GlobalTable(Generic[K, V]):
-    """A table of which every task holds all rows, so that records with any key can be joined with it."""
+    """A table whose rows are all in every task, so that records with any key can be joined with it."""
 
     def __init__(self, graph: Graph, node: Node) -> None:
         self.graph = graph

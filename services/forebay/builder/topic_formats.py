@@ -1,4 +1,4 @@
-"""The formats of topics: the writer's, and the reader's if the job reads what it writes in another format."""
+"""The formats of topics that a job writes, and those that it reads in another format."""
 
 from __future__ import annotations
 
@@ -11,7 +11,8 @@ from forebay.job import TopicFormat
 def written_formats(nodes: Iterable[Node]) -> Mapping[str, TopicFormat]:
     """Return the formats of topics and repartitions whose keys are not text or whose values are not Avro.
 
-    What the job writes has the writer's format, regardless of what a reader declares: other readers rely on it.
+    A topic that the job writes has the writer's format, regardless of what a reader in the job declares, because other
+    readers rely on it.
     """
     return _formats(nodes)[0]
 

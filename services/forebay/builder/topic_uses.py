@@ -1,4 +1,4 @@
-"""What two uses of one topic must have in common: a topic has one writer's format, and readers that can read it."""
+"""Checks that two nodes can use the same topic: writers have one format, and readers can read it."""
 
 from __future__ import annotations
 
@@ -7,24 +7,24 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from forebay.builder.nodes import Node
 
-_REMEDY = "read it as it is written and map the records, or give each a topic"
+_REMEDY = "read it as it is written and map the records, or use two topics"
 
 
 def problem_of_writers(topic: str, one: Node, other: Node) -> str:
-    """Return why two nodes can't both write a topic; "" if they can."""
+    """Return the reason why two nodes can't both write a topic; "" if they can."""
     if _is_same(one, other):
         return ""
     return (
-        f"topic {topic} is sent {one.key}, {one.value} at {one.where} and {other.key}, {other.value} here: "
-        "map them to one record, or give each a topic"
+        f"topic {topic} is written with {one.key} keys and {one.value} values at {one.where}, and with {other.key} "
+        f"keys and {other.value} values here: map them to one record, or use two topics"
     )
 
 
 def problem_of_reader(topic: str, reader: Node, writer: Node, latest: Node) -> str:
-    """Return why a node can't read a topic that another one writes; "" if it can.
+    """Return the reason why a node can't read a topic that another node writes; "" if it can.
 
     Args:
-        latest: the one of both that was declared last.
+        latest: The node of the two that was declared last.
     """
     if reader.key.reads(writer.key) and reader.value.reads(writer.value):
         return ""

@@ -1,4 +1,4 @@
-"""The beginning of a topology: its sources."""
+"""Topologies and their sources."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ from operator import attrgetter
 from typing import Any, TypeVar, overload
 
 from forebay.builder import rows
+from forebay.builder.copartitioning import topic_part
 from forebay.builder.graph import Graph
 from forebay.builder.nodes import Kind, Node, TopologyError
-from forebay.builder.shown import Shown
+from forebay.builder.notebook_view import Shown
 from forebay.builder.specs import Spec, format_or_refuse
 from forebay.builder.stream import Stream
 from forebay.builder.table import GlobalTable, Table
-from forebay.builder.together import topic_part
 from forebay.formats import TEXT, Format
 from forebay.processor.api import Reading
 from forebay.processor.messages import Message
@@ -30,7 +30,7 @@ _TOPIC = re.compile(r"[A-Za-z0-9._-]{1,249}")
 
 
 class Topology(Shown):
-    """Describe streams, tables, the operators between them, and the topics that the results go to.
+    """A description of streams, tables, the operators between them, and the topics that receive the results.
 
     The event time of a record is its Kafka timestamp, unless `timestamp` names a field of the value (in ms) or is a
     function that returns it. With `event_id`, a record is dropped if a record with the same id arrived shortly before.
@@ -45,7 +45,7 @@ class Topology(Shown):
         self.graph = Graph()
         self.close_idle_after_ms = ms_of(close_idle_after_ms)
         self.figures: Callable[[], Mapping[str, float]] = dict
-        """Return the counters that the topology's functions maintain (see Processor.figures)."""
+        """Function that returns the counters of the topology's functions (see Processor.figures)."""
 
     @overload
     def stream(
@@ -140,7 +140,7 @@ class Topology(Shown):
         extract: Callable[[Message, Any, Any], int] | None = None,
         check: Any = None,
     ) -> Any:
-        """Read a topic as a table: the newest record of a key is its row.
+        """Read a topic as a table. The newest record of a key is its row.
 
         A record without a value deletes the row. The newest record is the last one in the topic; in a versioned table,
         it is the one with the latest timestamp.
@@ -168,7 +168,7 @@ class Topology(Shown):
     @overload
     def global_table(self, topic: str, value: Spec[V], *, key: Spec[K], store: str) -> GlobalTable[K, V]: ...
     def global_table(self, topic: str, value: Any, *, key: Any = TEXT, store: str) -> Any:
-        """Read a whole topic into every task, as a table that records with any key can be joined with.
+        """Read a whole topic into every task, as a table with which records of any key can be joined.
 
         The records of a global table do not advance stream time.
 
@@ -217,7 +217,7 @@ class Topology(Shown):
 def records_of_table(
     topology: Topology, topic: str, value: Spec[Any], key: Spec[Any], timestamp: Callable[[Any], int] | None
 ) -> Stream[Any, Any]:
-    """Return a table topic's records as a stream, to be changed before to_table() stores them."""
+    """Return the records of a table's topic as a stream, so that they can be changed before to_table() stores them."""
     source = topology._source((topic,), key, value, timestamp, None, is_table=True)
     return Stream(topology.graph, topology.graph.add(source))
 
@@ -227,7 +227,11 @@ def _of_values(check: Callable[[Any, Any], object]) -> Callable[[Any, Any], obje
 
 
 def _reader(named: Any, kind: Format[Any], where: str) -> Callable[[Any], Any] | None:
-    """Return a function that reads a field, or the given function. Raise TopologyError if there is no such field."""
+    """Return a function that reads a field. If `named` is a function, return it.
+
+    Raises:
+        TopologyError: The values have no such field.
+    """
     if named is None or callable(named):
         return named  # type: ignore[no-any-return]
     fields = fields_of(kind.type) if is_record_type(kind.type) else None

@@ -16,17 +16,17 @@ from forebay.job import Job, Logic, SubTopology
 S = TypeVar("S")
 
 _NO_SINK = (
-    "the topology sends nothing: end with to(), or give job(..., may_end=True) if it only fills stores or ends in "
+    "the topology writes no topic: end with to(), or pass may_end=True to job() if it only fills stores or ends in "
     "foreach()"
 )
 
 
 def job(settings: type[S], build: Callable[[S], Topology], *, may_end: bool = False, is_shared: bool = False) -> Job:
-    """Return the job that runs the topology which `build` returns for the service's settings.
+    """Return a job that runs a topology.
 
     Args:
         settings: Class of the service's settings.
-        build: Function that returns the topology.
+        build: Function of the settings that returns the topology.
         may_end: Whether the topology may have no output topic, because its stores are only queried or it ends in
             foreach().
         is_shared: Whether all tasks of a process share one topology. Its functions must then hold no state. Otherwise
@@ -43,9 +43,9 @@ def _match(
     build: Callable[[S], Topology],
     may_end: bool,
     is_shared: bool,
-    found: Mapping[str, Sequence[str]],
+    matched: Mapping[str, Sequence[str]],
 ) -> Job:
-    built = BuiltTopology(build, found, is_shared=is_shared)
+    built = BuiltTopology(build, matched, is_shared=is_shared)
     topology, parts = built.build(settings())
     graph = topology.graph
     sources, sinks = graph.of_kind(Kind.SOURCE), graph.of_kind(Kind.SINK)
@@ -91,7 +91,7 @@ def _records(nodes: Iterable[Node]) -> dict[str, type[Any]]:
 
 
 def _caching(node: Node) -> bool | None:
-    """Return whether the table before a node is cached: as the store says that is nearest."""
+    """Return the caching option of the nearest store at or before a node; None if it is not set."""
     # A filter or a mapping of a table has no store. The cache of the table before it decides.
     while not node.stores and len(node.parents) == 1:
         (node,) = node.parents
@@ -99,11 +99,11 @@ def _caching(node: Node) -> bool | None:
 
 
 def _outputs_where(sinks: Iterable[Node], holds: Callable[[Node], bool]) -> frozenset[str]:
-    """Return the topics for which something holds of every sink."""
+    """Return the topics that have one sink, for which `holds` is true."""
     sent: dict[str, bool] = {}
     for node in sinks:
         for topic in node.topics:
-            # A topic with several sinks holds rows only if all of them send rows. Dropping earlier records of a key
-            # would lose events of the other sinks.
-            sent[topic] = sent.get(topic, True) and holds(node)
+            # If several sinks write a topic, an earlier record of a key belongs to another table, stream or branch than
+            # the last one. Dropping it would lose an event.
+            sent[topic] = topic not in sent and holds(node)
     return frozenset(topic for topic, are_rows in sent.items() if are_rows)

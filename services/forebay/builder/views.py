@@ -1,4 +1,4 @@
-"""Rows of tables that keep none of their own, computed when they are looked up; rows of windowed stores."""
+"""Views in which the rows of tables are looked up, if the tables store none or if their stores are windowed."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ Mapper = Callable[[str, Any], Any]
 
 
 class Filtered:
-    """The rows that pass."""
+    """A view of the rows for which a predicate is true."""
 
     def __init__(self, rows: View, keeps: Predicate) -> None:
         self._rows = rows
@@ -33,7 +33,7 @@ class Filtered:
 
 
 class Mapped:
-    """The rows, changed."""
+    """A view of the rows with mapped values."""
 
     def __init__(self, rows: View, mapper: Mapper) -> None:
         self._rows = rows
@@ -42,15 +42,15 @@ class Mapped:
     def get(self, key: str) -> Stamped[Any] | None:
         row = self._rows.get(key)
         value = None if row is None else self._mapper(key, row.value)
-        # A mapper that gives None deletes the row.
+        # If the mapper returns None, there is no row.
         return None if row is None or value is None else Stamped(value, row.timestamp)
 
 
 class InWindows:
-    """Rows of a window store, by key and window.
+    """A view of the rows of a window store, by key and window.
 
     Args:
-        is_final: whether a row is there only once its window has given its final result.
+        is_final: Whether a row is visible only after the final result of its window was emitted.
     """
 
     def __init__(self, store: WindowStore[Any], *, is_final: bool = False) -> None:
@@ -59,7 +59,7 @@ class InWindows:
 
     def get(self, key: str) -> Stamped[Any] | None:
         text, window = split_row(key)
-        # The store holds open windows too. A join must not see a row that the table has not emitted yet.
+        # The store contains open windows, too. A join must not see a row that the table has not emitted yet.
         if self._is_final and window.start > self._store.marks.get(CLOSED):
             return None
         entry = self._store.fetch_one(text, window.start)
@@ -67,10 +67,10 @@ class InWindows:
 
 
 class InSessions:
-    """Rows of a session store, by key and session.
+    """A view of the rows of a session store, by key and session.
 
     Args:
-        is_final: whether a row is there only once its session has given its final result.
+        is_final: Whether a row is visible only after the final result of its session was emitted.
     """
 
     def __init__(self, store: SessionStore[Any], *, is_final: bool = False) -> None:
@@ -86,19 +86,19 @@ class InSessions:
 
 
 class Timeless:
-    """Rows of a plain key-value store: a global table's."""
+    """A view of the rows of a global table, which have no timestamps."""
 
     def __init__(self, store: KeyValueStore[Any]) -> None:
         self._store = store
 
     def get(self, key: str) -> Stamped[Any] | None:
         value = self._store.get(key)
-        # A global table has no timestamps. -1 never wins where the later of two timestamps is taken.
+        # A timestamp of -1 never is the later of two timestamps.
         return None if value is None else Stamped(value, -1)
 
 
 class AsOf:
-    """Any rows as the table of a stream-table join: without versions a record meets them as they stand."""
+    """Rows without versions, as the table of a stream-table join. A record is joined with the current row."""
 
     history_retention_ms: int | None = None
 

@@ -1,1 +1,1 @@
-"""A service tried before it runs: what is loaded, and its first records through its logic, without Spark and Kafka."""
+"""Checks of a service before it runs: its files, and its logic with the first records, without Spark and Kafka."""

@@ -1,4 +1,4 @@
-"""Everything of a service that can be wrong before Spark and Kafka are asked."""
+"""The check of a service's job, settings, entry and contracts without Spark and Kafka."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ _CLEAR = (Mistake, Disagreement, PluginError, WrongSettings, Unavailable, Memory
 
 
 def check_service(service: Service, given: Mapping[str, str]) -> Trial:
-    """Load a service's job, settings, entry and contracts, and run its producers' first records.
+    """Load a service's job, settings, entry and contracts, and process the first records of its producers.
 
     Args:
-        given: settings of the logic as text.
+        given: Settings of the logic as text.
 
     Raises:
-        Mistake, Disagreement, PluginError: what is wrong, where, and what to write instead.
-        WrongSettings: a setting that does not exist or makes no sense.
+        Mistake, Disagreement, PluginError: The service is wrong. The message says where and what to write instead.
+        WrongSettings: A setting does not exist or has an invalid value.
     """
     with _name_place(service, f"the job {service.job}"):
         job = load_job(service.job)
@@ -39,7 +39,7 @@ def check_service(service: Service, given: Mapping[str, str]) -> Trial:
 
 
 def _require_defaults(job: Job) -> None:
-    """Refuse settings that need not be set but have no default. Raises Mistake."""
+    """Raise Mistake if a setting has no default."""
     kind = job.settings
     if not dataclasses.is_dataclass(kind):
         raise Mistake(
@@ -56,7 +56,7 @@ def _require_defaults(job: Job) -> None:
 
 @contextmanager
 def _name_place(service: Service, doing: str) -> Iterator[None]:
-    """Add the place in the service's files to the errors they raise."""
+    """Add the place in the service's files to errors that are raised in the block."""
     try:
         yield
     except _CLEAR:

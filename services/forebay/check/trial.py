@@ -1,4 +1,4 @@
-"""The first records of a service's producers through its logic, on the test driver."""
+"""A trial of a service's logic with the first records of its producers, on the test driver."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from forebay.testing import TestDriver
 RECORDS = 100
 _KEYS = 10
 _IDLE_MS = 86_400_000
-"""Idle time after the records: timers of a day fire, too."""
+"""Idle time after the records, so that timers of up to a day fire."""
 
 _METHODS = ("process", "on_delete", "on_timer", "on_wall_clock")
 _EXPECTED = (RejectedRecord, LateRecord, Unavailable, MemoryError)
@@ -30,13 +30,15 @@ _EXPECTED = (RejectedRecord, LateRecord, Unavailable, MemoryError)
 
 @dataclass(frozen=True, slots=True)
 class Trial:
-    """What became of a service's first records.
+    """The result of processing a service's first records.
 
     Args:
-        records: how many went in, by topic; 0 where nothing produces it.
-        rejected: how many the logic refused (RejectedRecord).
-        reason: why it refused the first one.
-        waits: why they could not be tried to the end: something that the logic needs is away.
+        records: Number of records by topic; 0 for topics without a producer.
+        outputs: Number of output records.
+        late: Number of late records.
+        rejected: Number of records that the logic rejected (RejectedRecord).
+        reason: Reason why it rejected the first one.
+        waits: Reason why the trial ended early, if an external system can't be reached.
     """
 
     records: Mapping[str, int]
@@ -48,13 +50,13 @@ class Trial:
 
 
 class _Witness:
-    """Remembers the first error that the logic raised, since the engine reports it only in a record's headers."""
+    """The first error that the logic raised, because the engine reports errors only in a record's headers."""
 
     def __init__(self) -> None:
         self.error: Exception | None = None
 
     def watch(self, processor: AnyProcessor) -> None:
-        """Put itself before the processor's methods."""
+        """Wrap the processor's methods."""
         for name in _METHODS:
             setattr(processor, name, self._watch(getattr(processor, name)))
 
@@ -73,13 +75,14 @@ class _Witness:
 
 @registering_nothing()
 def try_records(service: Service, settings: Any, count: int = RECORDS) -> Trial:
-    """Run the first `count` records of each producer, in order of time, and a day of idle time.
+    """Process the first `count` records of each producer in order of time, followed by a day of idle time.
 
-    Nothing is registered: a stream over another team's topic may declare other columns than its subject accepts.
+    No schema is registered, because a stream of another team's topic may declare other columns than its subject allows.
 
     Raises:
-        Mistake: the logic failed on a record, or refused all of them; or a producer makes what its contract refuses.
-        PluginError: a producer can't be used. Also the errors of TestDriver's constructor.
+        Mistake: The logic failed on a record or rejected all of them, or a producer's event does not fit its contract.
+        PluginError: A producer can't be used.
+        Disagreement: The service's entry and its job contradict each other.
     """
     driver = TestDriver(service.name, settings=settings)
     witness = _Witness()
@@ -109,7 +112,7 @@ def try_records(service: Service, settings: Any, count: int = RECORDS) -> Trial:
 
 
 def _in_order(service: Service, sources: Iterable[Source], count: int) -> Iterator[tuple[Source, Event[Any]]]:
-    """Return the producers' records by time; of one time tables come first, as in a task."""
+    """Return the producers' records by time. At equal times tables come first, as in a task."""
     tables = load_job(service.job).tables
     ordered = sorted(sources, key=lambda source: source.topic not in tables)
     streams = [_generate_events(service, source, count) for source in ordered]

@@ -31,15 +31,17 @@ def _principal(_context: click.Context, parameter: click.Parameter, text: str) -
 Examples:
   forebay acl user-sessions                                        the rights its job needs, as a table
   forebay acl user-sessions --principal User:sessions --print      as kafka-acls commands
-  forebay acl user-sessions --principal User:sessions --apply      grants them; needs an administrator's settings
+  forebay acl user-sessions --principal User:sessions --apply      grant them; needs an administrator's settings
   forebay acl user-sessions --role produce --principal User:shop --apply
 
-Roles: run (the job), restore (with run: takes its state from its changelogs), produce (writes its inputs),
+Roles: run (the job), restore (with run: rebuild its state from its changelogs), produce (write its inputs),
 consume (`forebay tail` of its results), operate (topics, reset, store upgrade), query (`forebay queries`),
 console (`forebay console`), replay (`forebay errors replay`). See docs/security.md."""
 )
 @service_argument
-@click.option("--principal", callback=_principal, default="User:PRINCIPAL", help="Who gets them, TYPE:NAME.")
+@click.option(
+    "--principal", callback=_principal, default="User:PRINCIPAL", help="Principal that gets the rights: TYPE:NAME."
+)
 @click.option("--application", default="", help="Application id of the job. Default: SERVICE.")
 @click.option(
     "--role",
@@ -51,7 +53,7 @@ console (`forebay console`), replay (`forebay errors replay`). See docs/security
 )
 @topics_option
 @click.option("--print", "commands", is_flag=True, help="Print kafka-acls commands instead of a table.")
-@click.option("--apply", is_flag=True, help="Grant them now; rights the principal has already stay.")
+@click.option("--apply", is_flag=True, help="Grant the rights now. Existing rights are kept.")
 @connection_options
 def acl(
     service: Service,
@@ -63,7 +65,7 @@ def acl(
     apply: bool,
     **connection: Any,
 ) -> None:
-    """Show the rights that a role around SERVICE needs on the broker, or grant them. Nothing is ever taken away."""
+    """Show the rights on the broker (ACLs) that a role of SERVICE needs, or grant them. No right is ever revoked."""
     own = application or service.name
     (service,) = rename_topics((service,), topics)
     needed = list(dict.fromkeys(right for role in roles for right in rights(service, own, Role(role))))

@@ -1,4 +1,4 @@
-"""Jobs as the command line describes them: made, and run until a signal."""
+"""Functions that create jobs from command-line options and run them until a signal."""
 
 from __future__ import annotations
 
@@ -12,16 +12,16 @@ from typing import Any
 import click
 
 from forebay.catalog import Service
-from forebay.cli.asserted import check_assertions
+from forebay.cli.assertions import check_assertions
 from forebay.cli.check import try_service
 from forebay.cli.connection import connect
-from forebay.cli.created import create_missing
-from forebay.cli.inserted import send_inserted
+from forebay.cli.initial_inserts import send_inserted
 from forebay.cli.job_options import engine_fields
 from forebay.cli.names import application_names, rename_topics
 from forebay.cli.run_several import require_sharable, serve, shared_engine
 from forebay.cli.spark_options import spark_options
-from forebay.kafka.patience import keep_trying
+from forebay.cli.topic_creation import create_missing
+from forebay.kafka.retrying import keep_trying
 from forebay.live.names import check_name
 from forebay.platform.java import find_java
 from forebay.runtime.driver.app import JobApplication
@@ -38,7 +38,7 @@ from forebay.service.renaming import actual_names
 from forebay.utils.native import missing
 
 ENDING = {"trigger": Trigger.AVAILABLE_NOW.value}
-"""The option of a job that ends by itself, for commands that don't offer it."""
+"""The --trigger of a job that ends by itself, for commands that don't have that option."""
 
 
 def run_services(
@@ -50,10 +50,10 @@ def run_services(
     check: bool,
     create: bool | None,
 ) -> None:
-    """Run the jobs of services, each once, as `forebay run` with these options does.
+    """Run one job for each service, as `forebay run` does with these options.
 
     Args:
-        create: whether to make topics that don't exist; None: on the embedded platform only.
+        create: whether to create missing topics; None: only on the embedded platform.
     """
     chosen = rename_topics(services, options["topics"])
     if len(chosen) > 1:
@@ -82,7 +82,7 @@ def run_services(
 
 
 def create_topics(service: Service, job: JobApplication, options: dict[str, Any]) -> None:
-    """Create the topics of a job that don't exist."""
+    """Create the missing topics of a job."""
     keep_trying(lambda: check_assertions(job.kafka, service))
     topic_options = options["tasks"], options["max_downtime_ms"]
     for name in keep_trying(lambda: create_missing(job.kafka, service, job.application, *topic_options)):
@@ -96,7 +96,7 @@ def _create(service: Service, job: JobApplication, options: dict[str, Any]) -> N
 
 
 def run_until_told(job: JobApplication | SeveralJobs) -> None:
-    """Run a job until it ends by itself, or a signal ends it after the running commit."""
+    """Run a job until it ends by itself, or until SIGINT or SIGTERM stops it after the current commit."""
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, lambda _number, _frame: job.stop())
     jobs = job.jobs if isinstance(job, SeveralJobs) else [job]
@@ -118,10 +118,10 @@ def application_of(
     restore: Restore = Restore.NO,
     sessions: Sessions | None = None,
 ) -> JobApplication:
-    """Return the job that the command line's options describe; `engine` holds fields of its JobSpec.
+    """Create the job that the command-line options describe. `engine` contains fields of its JobSpec.
 
     Raises:
-        click.UsageError: a setting of the logic is wrong, or options don't fit each other; says which.
+        click.UsageError: a setting of the logic is wrong, or two options conflict.
     """
     configure_logging(options["log_format"])
     find_java()

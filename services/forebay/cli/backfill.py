@@ -26,14 +26,14 @@ if TYPE_CHECKING:
 
 _TOPIC, _NONE = "topic", "none"
 _COMPILING = {"spark.sql.codegen.wholeStage": "true", "spark.sql.codegen.factoryMode": "FALLBACK"}
-"""Other than in a job, rows pass through Spark's operators."""
+"""Enable code generation, which jobs disable: in a backfill, rows pass through Spark's operators."""
 
 
 @click.command(
     epilog="""\b
 Examples:
   forebay backfill user-sessions --from parquet:/lake/user_activity --slots 2
-  forebay backfill user-sessions --from topic                 all that the topic holds now
+  forebay backfill user-sessions --from topic                 everything in the topic now
   forebay backfill price-join --from orders=parquet:/lake/orders --from prices=topic
   forebay backfill price-join --from orders=json:/lake/orders --from prices=none"""
 )
@@ -44,22 +44,22 @@ Examples:
     multiple=True,
     required=True,
     metavar="[TOPIC=]SOURCE",
-    help="History of an input: FORMAT:PATH as Spark reads it (parquet, json, orc), topic, or none. TOPIC may be left "
-    "out if there is one input.",
+    help="History of an input: FORMAT:PATH that Spark can read (parquet, json, orc), topic, or none. TOPIC may be "
+    "left out if there is only one input.",
 )
 @click.option(
     "--create-topics/--no-create-topics",
     "create",
     default=None,
-    help="Create the topics that don't exist. Default: on the embedded platform only.",
+    help="Create missing topics. Default: only on the embedded platform.",
 )
 @connection_options
 @ending_job_options
 def backfill(service: Service, sources: tuple[str, ...], create: bool | None, home: Path, **options: Any) -> None:
-    """Process the history of SERVICE's inputs as a Spark batch, then end; `forebay run` continues behind it.
+    """Process the history of SERVICE's inputs as a Spark batch, then end. `forebay run` continues after it.
 
     Outputs, changelogs and positions are committed exactly once. If the command is interrupted, run it again: it
-    resumes. --starting-offsets says where the job then reads inputs whose history has no offsets.
+    resumes. --starting-offsets sets where the job then starts to read inputs whose history has no offsets.
     """
     (service,) = rename_topics((service,), options["topics"])
     chosen = histories(service, sources)
@@ -96,7 +96,7 @@ def histories(service: Service, sources: tuple[str, ...]) -> Mapping[str, str]:
     """Return the source of each input's history, by topic.
 
     Raises:
-        click.UsageError: a source can't be read as one.
+        click.UsageError: an argument is not a source, names an unknown topic, or repeats a topic.
     """
     chosen: dict[str, str] = {}
     names = [topic.name for topic in service.inputs]

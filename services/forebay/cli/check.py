@@ -17,16 +17,16 @@ from forebay.runtime.driver.logic_settings import WrongSettings
 Examples:
   forebay check page-counts
   forebay check page-counts --set page_limit=50
-  forebay check                                every service of the table"""
+  forebay check                                all services"""
 )
 @services_argument
 @logic_option
 @topics_option
 def check(services: tuple[Service, ...], logic: dict[str, str], topics: dict[str, str]) -> None:
-    """Load SERVICES' entries, jobs, settings and contracts, and run their producers' first hundred records.
+    """Load SERVICES' declarations, jobs, settings and contracts, and process their producers' first hundred records.
 
-    Takes about a second: no Spark, no Kafka. A mistake is shown with its file and line. `forebay run` does the same
-    before it starts.
+    This takes about a second, without Spark and Kafka. Mistakes are reported with file and line. `forebay run` does
+    the same before it starts.
     """
     if logic and len(services) != 1:
         raise click.UsageError("--set is for the settings of one service: name exactly one service")
@@ -37,7 +37,7 @@ def check(services: tuple[Service, ...], logic: dict[str, str], topics: dict[str
 
 
 def try_service(service: Service, logic: dict[str, str]) -> Trial:
-    """Check a service. Raises click.UsageError for a wrong setting, and what check_service raises."""
+    """Check a service. Raises click.UsageError for a wrong setting, and the errors of check_service."""
     try:
         return check_service(service, logic)
     except WrongSettings as error:
@@ -45,14 +45,16 @@ def try_service(service: Service, logic: dict[str, str]) -> Trial:
 
 
 def as_text(trial: Trial) -> str:
-    """Return what became of the first records, in a line."""
+    """Return the result of a trial as one line."""
     if trial.waits:
-        return f"loads; its records could not be tried: {trial.waits}"
+        return f"loads; its logic was not run: {trial.waits}"
     fed = [f"{count} records of {topic}" for topic, count in trial.records.items() if count]
     unfed = [topic for topic, count in trial.records.items() if not count]
     if not fed:
-        return f"loads; nothing produces {', '.join(unfed)}, so no record was tried (docs/new-service.md, section 5)"
+        return (
+            f"loads; no producer writes {', '.join(unfed)}, so its logic was not run (docs/new-service.md, section 5)"
+        )
     more = f", {trial.late} late" if trial.late else ""
     more += f", {trial.rejected} rejected, the first: {trial.reason}" if trial.rejected else ""
-    more += f"; nothing produces {', '.join(unfed)}" if unfed else ""
+    more += f"; no producer writes {', '.join(unfed)}" if unfed else ""
     return f"fine: {', '.join(fed)} in, {trial.outputs} out{more}"

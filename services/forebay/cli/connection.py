@@ -1,4 +1,4 @@
-"""Options that say where broker and schema registry are: given, or those of the embedded platform."""
+"""Options for the addresses of broker and schema registry; by default, those of the embedded platform."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ _OPTIONS = (
     click.option(
         "--bootstrap-servers",
         envvar="FOREBAY_BOOTSTRAP_SERVERS",
-        help="The broker, host:port[,host:port...]. Default: the embedded platform's.",
+        help="Addresses of the brokers, host:port[,host:port...]. Default: the embedded platform's.",
     ),
     click.option(
         "--schema-registry-url",
         envvar="FOREBAY_SCHEMA_REGISTRY_URL",
-        help="The schema registry (Confluent API). Default: the embedded platform's.",
+        help="URL of the schema registry (Confluent API). Default: the embedded platform's.",
     ),
     click.option(
         "--kafka-option",
@@ -33,15 +33,15 @@ _OPTIONS = (
         "kafka_options",
         multiple=True,
         metavar="NAME=VALUE",
-        help="Any client option of librdkafka, e.g. -X security.protocol=SSL. By environment: FOREBAY_KAFKA_<NAME>, "
-        "dots as underscores, e.g. FOREBAY_KAFKA_SASL_PASSWORD (secrets belong there).",
+        help="A client option of librdkafka, e.g. -X security.protocol=SSL. Repeatable. Set secrets by environment "
+        "variable: FOREBAY_KAFKA_<NAME>, dots as underscores, e.g. FOREBAY_KAFKA_SASL_PASSWORD.",
     ),
     home_option,
 )
 
 
 def connection_options(command: Command) -> Command:
-    """Add the options whose values `connect` takes."""
+    """Add the options that `connect` accepts."""
     for option in reversed(_OPTIONS):
         command = option(command)
     return command
@@ -50,11 +50,11 @@ def connection_options(command: Command) -> Command:
 def connect(
     home: Path, bootstrap_servers: str | None, schema_registry_url: str | None, kafka_options: tuple[str, ...]
 ) -> KafkaSettings:
-    """Return the settings that the options ask for, checked. Connects to nothing.
+    """Return the checked settings that the options specify, without connecting to anything.
 
     Raises:
-        click.UsageError: an option or environment variable is wrong; says which.
-        click.ClickException: no broker or no registry given, and no embedded platform in `home`.
+        click.UsageError: an option or environment variable is wrong.
+        click.ClickException: no broker or registry is specified, and there is no embedded platform in `home`.
     """
     addresses = {"--bootstrap-servers": bootstrap_servers, "--schema-registry-url": schema_registry_url}
     missing = [option for option, value in addresses.items() if not value]
@@ -80,7 +80,8 @@ def _embedded_platform(home: Path, missing: Sequence[str]) -> Any:
     except PlatformError as error:
         what = "broker" if "--bootstrap-servers" in missing else "schema registry"
         raise click.ClickException(
-            f"no {what}: start the embedded one (`forebay up`), or use {' and '.join(missing)} ({error})"
+            f"no {what}: start the embedded platform with `forebay up`, or specify yours with {' and '.join(missing)} "
+            f"({error})"
         ) from error
 
 

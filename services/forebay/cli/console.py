@@ -16,9 +16,9 @@ from forebay.cli.names import pairs, rename_topics, topics_option
 from forebay.cli.signals import stop_requests
 from forebay.cli.watched_files import watch_given_folder
 from forebay.console.engines import Engines
+from forebay.console.job_address import WatchedJob, WrongAddress, checked_url
 from forebay.console.local_queries import LocalQueries
 from forebay.console.server import ConsoleServer
-from forebay.console.watched import WatchedJob, WrongAddress, checked_url
 from forebay.demo.plan import CONSOLE_PORT
 from forebay.kafka.settings import KafkaSettings
 from forebay.platform.ports import HOST
@@ -27,12 +27,12 @@ from forebay.runtime.process.logs import FORMATS, configure_logging
 
 
 class JobType(click.ParamType[WatchedJob]):
-    """A service whose job is watched, with the address of its /metrics where it serves them: SERVICE=URL."""
+    """A service whose job the console shows, with the URL of the job's /metrics if it serves them: SERVICE[=URL]."""
 
     name = "job"
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> WatchedJob:
-        """Return the job; a service or address that can't be is refused with what to write."""
+        """Return the job. Fail for an unknown service or an invalid URL."""
         if isinstance(value, WatchedJob):
             return value
         name, separator, url = value.partition("=")
@@ -52,9 +52,9 @@ def _engine_urls(_context: click.Context, _parameter: click.Parameter, urls: tup
 @click.command(
     epilog="""\b
 Examples:
-  forebay console                                               every service, by what its tasks report
+  forebay console                                               all services, by their tasks' reports
   forebay console user-sessions=http://127.0.0.1:8080           a job started with --http-port 8080
-  forebay console --engine http://127.0.0.1:7070                an engine of SQL as well
+  forebay console --engine http://127.0.0.1:7070                a SQL engine, too
   forebay console user-sessions --queries user-sessions=http://127.0.0.1:7070 --token-file token"""
 )
 @click.argument("jobs", nargs=-1, type=JobType(), metavar="[SERVICE[=URL]]...")
@@ -65,7 +65,7 @@ Examples:
     multiple=True,
     metavar="SERVICE=URL",
     callback=pairs,
-    help="The query server of a job's stores. Default: one is started when its stores are first looked at.",
+    help="URL of a job's query server. Default: the console starts one when the job's stores are first opened.",
 )
 @click.option(
     "--application",
@@ -81,7 +81,7 @@ Examples:
     multiple=True,
     metavar="URL",
     callback=_engine_urls,
-    help="An engine of SQL (`forebay sql --live`), http://HOST:PORT. It gets the token of --token-file.",
+    help="URL of a SQL engine (`forebay sql --live`), http://HOST:PORT. It gets the token of --token-file.",
 )
 @topics_option
 @click.option("--http-host", default="127.0.0.1", help="Address to serve on; 0.0.0.0 for all, :: with IPv6.")
@@ -91,9 +91,9 @@ Examples:
 @click.option(
     "--token-file",
     type=click.Path(path_type=Path),
-    help="File with a token that the page asks for and sends: Authorization: Bearer TOKEN.",
+    help="File with a token. The page asks for it and sends it as Authorization: Bearer TOKEN.",
 )
-@click.option("--log-format", type=click.Choice(list(FORMATS)), default="text", help="For people or for collectors.")
+@click.option("--log-format", type=click.Choice(list(FORMATS)), default="text", help="Format of log lines.")
 def console(
     jobs: tuple[WatchedJob, ...],
     home: Path,
@@ -108,10 +108,11 @@ def console(
     log_format: str,
     **connection: Any,
 ) -> None:
-    """Serve a console of jobs on one page: what runs and how fast, topologies, stores, SQL, errors, topics.
+    """Serve a web page that shows jobs: states and rates, topologies, stores, SQL, errors, topics.
 
-    It only reads. URL is where a job serves /metrics (`forebay run --http-port`); without one its tasks' reports
-    are read from the broker. With --token-file the page asks for the token, which query servers get as well.
+    The console is read-only. URL is where a job serves /metrics (`forebay run --http-port`). Without it, the console
+    reads the reports of the job's tasks from the broker. With --token-file, the page asks for the token, which is also
+    sent to query servers.
     """
     configure_logging(log_format)
     watch_given_folder()
@@ -162,7 +163,7 @@ def _with_addresses(
 
 
 class Command:
-    """The command line of a query server on this machine; secrets reach it by the environment, as they reached us."""
+    """The command line of a query server on this machine. The server inherits secrets from our environment."""
 
     def __init__(self, kafka: KafkaSettings, home: Path, token_file: Path | None, kafka_options: Sequence[str]) -> None:
         self._kafka = kafka

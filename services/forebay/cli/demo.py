@@ -36,7 +36,7 @@ Examples:
 `forebay services` lists the services."""
 )
 @services_argument
-@click.option("--all", "every", is_flag=True, envvar="FOREBAY_DEMO_ALL", help="All services of the table.")
+@click.option("--all", "every", is_flag=True, envvar="FOREBAY_DEMO_ALL", help="Run all services.")
 @home_option
 @click.option(
     "--rate",
@@ -51,7 +51,7 @@ Examples:
     "memory_mb",
     type=click.IntRange(min=LEAST_HEAP_MB),
     envvar="FOREBAY_DEMO_MEMORY",
-    help="Heap of the jobs' JVM in MB. Default: by what is available, at most 1024.",
+    help="Heap of the jobs' JVM in MB. Default: by available memory, at most 1024.",
 )
 @click.option(
     "--http-port",
@@ -86,12 +86,12 @@ def demo(
     disorder: bool,
     keep_platform: bool,
 ) -> None:
-    """Run SERVICES (default: user-sessions) on the embedded platform, feed them, and show live what happens.
+    """Run SERVICES (default: user-sessions) on the embedded platform with synthetic events, and show a live view.
 
-    Starts the platform (the first time it downloads about 140 MB), creates topics, runs a producer for each input
-    topic and the services' jobs in one process of Spark, and shows rates, lag, times, state and the latest results.
-    The events are in order and complete; with --disorder some come late, twice, or broken. Ctrl-C ends it all in good
-    order; the next demo continues where this one stopped.
+    The command starts the platform (the first start downloads about 140 MB), creates topics, runs a producer for each
+    input topic and the services' jobs in one Spark process, and shows rates, lag, times, state and the latest results.
+    The events are complete and in order; with --disorder, some are late, repeated or malformed. Ctrl-C stops everything
+    cleanly. The next demo continues where this one stopped.
     """
     if every and services:
         raise click.UsageError("--all runs every service: name services or use --all, not both")

@@ -1,4 +1,4 @@
-"""forebay errors: what became of records that could not be used."""
+"""forebay errors: replay records that a job could not process."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ from forebay.kafka.admin import TopicAdmin
 from forebay.kafka.errors import KafkaForbidden, TopicMissing
 from forebay.kafka.settings import KafkaSettings
 from forebay.limits.topics import UNLIMITED, TopicLimits
-from forebay.runtime.driver.matched import matches
+from forebay.runtime.driver.pattern_inputs import matches
 from forebay.runtime.maintenance.error_replay import ErrorReplay, Replayed
 
 
 class BeginType(click.ParamType[int]):
-    """Where the first replay begins: an offset of `.errors`."""
+    """Where the first replay begins: `beginning`, or an offset of `.errors`."""
 
     name = "beginning|OFFSET"
 
@@ -35,7 +35,7 @@ class BeginType(click.ParamType[int]):
 
 @click.group(cls=CommandGroup)
 def errors() -> None:
-    """Deal with records that could not be used: those of a job's .errors topic."""
+    """Handle the records that a job could not process, from its .errors topic."""
 
 
 @errors.command(
@@ -47,12 +47,10 @@ Examples:
 )
 @service_argument
 @click.option("--application", help="Application id of the job. Default: SERVICE.")
-@click.option("--dry-run", is_flag=True, help="Say what would be sent; send nothing.")
+@click.option("--dry-run", is_flag=True, help="Show what would be sent, and send nothing.")
+@click.option("--from", "begin", type=BeginType(), help="Where the first replay begins. Later replays refuse it.")
 @click.option(
-    "--from", "begin", type=BeginType(), help="Where the first replay begins; refused if the position is known."
-)
-@click.option(
-    "--leave-out", "left_out", multiple=True, metavar="TOPIC", help="Pass over the records of a former input, for good."
+    "--leave-out", "left_out", multiple=True, metavar="TOPIC", help="Skip the records of a former input permanently."
 )
 @topics_option
 @connection_options
@@ -66,14 +64,14 @@ def replay(
     topics: dict[str, str],
     **connection: Any,
 ) -> None:
-    """Send the records of SERVICE's .errors back to their input topics, unchanged: each once.
+    """Send the records of SERVICE's .errors topic back to their input topics, unchanged and exactly once.
 
-    Use it after the cause of the failures is fixed. Key, value, timestamp, headers and partition are the record's own;
-    the error.* headers are left out. A thousand records at most are one transaction, which also commits the position in
-    .errors to the group APPLICATION-replay: if a run breaks off, run the command again; it resumes. The first replay
-    needs --from beginning. A record that fails again is a new record of .errors. The job may run meanwhile. If a window
-    is closed by now, the record goes to .late. If a record is larger than its topic takes, it is skipped, and the
-    exit code is 1.
+    Use it after the cause of the failures is fixed. Each record is sent with its original key, value, timestamp,
+    headers and partition, without the error.* headers. A transaction contains at most 1,000 records, and also commits
+    the position in .errors to the group APPLICATION-replay: if the command is interrupted, run it again; it resumes.
+    The first replay needs --from beginning. A record that fails again is written to .errors again. The job may run
+    meanwhile. A record whose window has closed goes to .late. A record that is too large for its topic is skipped, and
+    the exit code is then 1.
     """
     (service,) = rename_topics((service,), topics)
     kafka = connect(**connection)
@@ -99,7 +97,7 @@ def replay(
     reported: Counter[str] = Counter()
 
     def report(so_far: Replayed) -> None:
-        # At once: if a later transaction fails, the next run resumes behind these records and does not name them.
+        # Report skipped records at once: if a later transaction fails, the next run resumes after them.
         for why, count in (so_far.passed_over - reported).items():
             click.echo(f"{_records(count)} skipped: {why}")
         reported.update(so_far.passed_over - reported)
@@ -110,13 +108,13 @@ def replay(
         _show(Replayed(result.sent), "sent", "")
     if result.too_large:
         raise click.ClickException(
-            f"{_records(result.too_large)} of {topic} skipped for good, because max.message.bytes of the input is "
-            "smaller. The lines above name the offsets"
+            f"{_records(result.too_large)} of {topic} skipped permanently, because they are larger than "
+            "max.message.bytes of their input topic. The lines above name the offsets"
         )
 
 
 def _max_bytes(kafka: KafkaSettings, inputs: list[str]) -> dict[str, int]:
-    """Return max.message.bytes by topic; nothing if that can't be known."""
+    """Return max.message.bytes by topic; {}, with a warning, if the broker refuses to describe the topics."""
     try:
         descriptions = TopicAdmin(kafka).describe(inputs)
     except KafkaForbidden as error:

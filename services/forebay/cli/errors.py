@@ -1,4 +1,4 @@
-"""Print errors: one line per problem, cut to a readable length."""
+"""Functions that print errors: one line per problem, shortened to a readable length."""
 
 from __future__ import annotations
 
@@ -6,14 +6,14 @@ from rich.console import Console
 
 _LONGEST = 1_500
 _STOP = "[forebay.stop] "
-"""What marks an error on its way through Spark; of no use to a reader."""
+"""A marker of errors that pass through Spark. It is removed, because it means nothing to users."""
 
 _EXTRAS = {"jgo": "platform", "kubernetes": "kubernetes", "regex": "sql", "sqlglot": "sql"}
-"""Libraries that not everybody needs, and the extra that brings each."""
+"""Optional libraries, and the extra that installs each."""
 
 
 def lines_of(error: BaseException) -> list[str]:
-    """Return an error's lines: one for each of its `problems` if it has several, the first one first."""
+    """Return the lines to print for an error: one per entry of its `problems` if it has them, else its message."""
     if isinstance(error, ModuleNotFoundError) and error.name in _EXTRAS:
         extra = _EXTRAS[error.name]
         return [f"this needs {error.name}, which is not installed: `pip install 'forebay[{extra}]'`"]
@@ -22,7 +22,7 @@ def lines_of(error: BaseException) -> list[str]:
 
 
 def in_a_line(message: str) -> str:
-    """Return a message as one line; of a very long one its beginning and end, where cause and remedy are."""
+    """Return a message as one line. The middle of a very long one is left out: cause and remedy are at its ends."""
     line = " ".join(message.replace(_STOP, "").split())
     if len(line) <= _LONGEST:
         return line
@@ -31,7 +31,7 @@ def in_a_line(message: str) -> str:
 
 
 def show(console: Console, lines: list[str]) -> None:
-    """Print lines, broken between words where they are wider than a terminal; for a file each stays one line."""
+    """Print error lines. They wrap between words on a terminal, and are not wrapped in a file."""
     for line in lines:
         console.print(
             f"error: {line}", style="bold red", markup=False, highlight=False, soft_wrap=not console.is_terminal

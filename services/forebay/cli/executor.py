@@ -78,7 +78,7 @@ def java_command(
         address: this pod's.
         pod: this pod's name.
         memory: heap, such as 512m.
-        settings: Spark's, that it needs before it has the driver's.
+        settings: Spark settings that the JVM needs before it receives the driver's.
     """
     spark = Path(str(find_spec("pyspark").origin)).parent  # type: ignore[union-attr]
     return [
@@ -105,7 +105,7 @@ def java_command(
 
 
 def answers(address: str) -> bool:
-    """Return whether a driver listens there."""
+    """Return whether a driver listens at an address."""
     try:
         socket.create_connection((address, DRIVER_PORT), 2.0).close()
         return True
@@ -114,9 +114,10 @@ def answers(address: str) -> bool:
 
 
 def find_driver(name: str) -> str | None:
-    """Return the address of the driver that listens; None if no driver listens.
+    """Return the address of the driver that listens; None if no driver does.
 
-    While a driver is replaced, the name has the addresses of both, and that of a lost node as long as its pod exists.
+    While a driver is being replaced, the name resolves to both addresses. The address of a driver on a lost node
+    remains as long as its pod exists.
     """
     try:
         infos = socket.getaddrinfo(name, DRIVER_PORT, type=socket.SOCK_STREAM)
@@ -127,9 +128,9 @@ def find_driver(name: str) -> str | None:
 
 
 class Supervisor:
-    """Keeps an executor's JVM running for whichever driver is there.
+    """Runs an executor's JVM, and starts another one whenever the driver was replaced.
 
-    A container that ended with its driver would be started again with growing delays.
+    If the container ended with its driver, Kubernetes would restart it with growing delays.
     """
 
     def __init__(self, driver: str, command: Callable[[str], list[str]], secret: Path | None) -> None:
@@ -154,19 +155,19 @@ class Supervisor:
                     # The signal came while the JVM was started, so `stop` saw the previous JVM or none.
                     self._decommission()
                 code = self._wait_for(self._java)
-                surviving_workers()  # which collects the exit codes of those that have ended
+                surviving_workers()  # also collects the exit codes of workers that have ended
                 if self._leaving.is_set():
                     self._stay_away()
                 elif not self._stopping.is_set():
                     click.echo(f"the executor ended with code {code}: waiting for the driver", err=True)
             elif not is_logged:
-                click.echo(f"the driver {self._driver}:{DRIVER_PORT} is not there yet: waiting", err=True)
+                click.echo(f"the driver {self._driver}:{DRIVER_PORT} does not answer yet: waiting", err=True)
                 is_logged = True
             self._stopping.wait(_POLL_SECONDS)
         self._await_workers()
 
     def _wait_for(self, java: subprocess.Popen[bytes]) -> int:
-        """Return the JVM's exit code. End it if its driver does not answer, as on a lost node, but another does.
+        """Wait for the JVM, and return its exit code. End it if another driver answers instead of its own (lost node).
 
         The workers continue until the next driver's leases reach other workers.
         """
@@ -174,7 +175,9 @@ class Supervisor:
             with suppress(subprocess.TimeoutExpired):
                 return java.wait(_LOOK_SECONDS)
             if not answers(self._address) and find_driver(self._driver) not in (None, self._address):
-                click.echo(f"the driver at {self._address} does not answer, another does: leaving it", err=True)
+                click.echo(
+                    f"the driver at {self._address} does not answer, but another driver does: leaving for it", err=True
+                )
                 java.terminate()
 
     def stop(self) -> None:
@@ -183,7 +186,7 @@ class Supervisor:
         self._decommission()
 
     def leave(self) -> None:
-        """Leave this driver, whose leases this code can't hold, until there is another. Safe in a signal handler."""
+        """Leave the driver, whose leases need other code, until it is replaced. Safe in a signal handler."""
         if not self._leaving.is_set():
             self._leaving.set()
             self._decommission()
@@ -195,20 +198,22 @@ class Supervisor:
             threading.Thread(target=self._end, args=(self._java,), daemon=True).start()
 
     def _stay_away(self) -> None:
-        """Wait until the driver has gone; retry after a minute, in case it was replaced unseen."""
-        click.echo(f"this executor has other code than {self._driver}: it joins the next driver", err=True)
+        """Wait until the driver is gone, but at most a minute, in case it was replaced unnoticed."""
+        click.echo(
+            f"this executor and the driver {self._driver} have different code: waiting for the next driver", err=True
+        )
         deadline = time.monotonic() + _AWAY_SECONDS
         while answers(self._address) and time.monotonic() < deadline and not self._stopping.wait(_POLL_SECONDS):
             pass
 
     def _await_workers(self) -> None:
-        """Wait for workers whose loops continue while the driver is replaced: they have the pod's grace."""
+        """Wait for workers whose loops continue while the driver is replaced, for at most the pod's grace period."""
         deadline = time.monotonic() + _GRACE_SECONDS
         while surviving_workers() and time.monotonic() < deadline:
             time.sleep(0.2)
 
     def _proof(self) -> dict[str, str]:
-        """Return the secret's current environment: each driver reads it again, too."""
+        """Return the environment variables of the secret, read again because each new driver reads it again."""
         return executor_environment(self._secret) if self._secret is not None else {}
 
     def _end(self, java: subprocess.Popen[bytes]) -> None:
@@ -225,13 +230,13 @@ Examples:
   forebay executor --driver demo-user-sessions --application demo-user-sessions-executor"""
 )
 @click.option("--driver", required=True, help="Name of the driver's service.")
-@click.option("--application", required=True, help="Name of this pod's Deployment: Spark's application id.")
+@click.option("--application", required=True, help="Name of this pod's Deployment, which is Spark's application id.")
 @click.option("--memory", default="512m", help="Heap of the JVM, such as 700m; 480m or more.")
 @spark_secret_option
 def executor(driver: str, application: str, memory: str, spark_secret: Path | None) -> None:
     """Run tasks for a job's driver (`forebay run --executors`), on Kubernetes, until SIGTERM.
 
-    POD_NAME and POD_IP must be set. It waits for the driver, and for the next one when that goes.
+    POD_NAME and POD_IP must be set. The executor waits for the driver. When the driver ends, it waits for the next one.
     """
     missing = [name for name in ("POD_NAME", "POD_IP") if not os.environ.get(name)]
     if missing:

@@ -16,7 +16,10 @@ def show_help(context: click.Context, command: tuple[str, ...]) -> None:
     for name in command:
         group = place.command
         if not isinstance(group, click.Group):
-            raise click.UsageError(f"{place.command_path} has no commands, so no {name!r}", place)
+            raise click.UsageError(
+                f"{name!r}: `{place.command_path}` has no subcommands. `{place.command_path} --help` lists its options",
+                place,
+            )
         _, subcommand, _ = group.resolve_command(place, [name])
         assert subcommand is not None
         place = click.Context(subcommand, place, name)

@@ -1,4 +1,4 @@
-"""forebay insert: one row, written as the statements of SQL declare its stream or table."""
+"""forebay insert: insert one row into a stream or table that SQL statements declare."""
 
 from __future__ import annotations
 
@@ -41,7 +41,11 @@ ROWTIME is the record's time in ms, now if it is left out. For rows in bulk: `fo
 @click.argument("target")
 @click.argument("values", nargs=-1, required=True, metavar="COLUMN=VALUE...|JSON")
 @click.option(
-    "-f", "--file", "path", type=click.Path(exists=True, path_type=Path), help="Statements that declare TARGET."
+    "-f",
+    "--file",
+    "path",
+    type=click.Path(exists=True, path_type=Path),
+    help="File with the statements that declare TARGET.",
 )
 @click.option(
     "--server",
@@ -50,7 +54,7 @@ ROWTIME is the record's time in ms, now if it is left out. For rows in bulk: `fo
     help="URL of the engine or query server that sends the row, without -f.",
 )
 @click.option(
-    "--token-file", type=click.Path(exists=True, dir_okay=False, path_type=Path), help="Token that the server asks for."
+    "--token-file", type=click.Path(exists=True, dir_okay=False, path_type=Path), help="File with the server's token."
 )
 @connection_options
 def insert(
@@ -64,7 +68,7 @@ def insert(
 ) -> None:
     """Insert one row into TARGET, a declared stream or table.
 
-    The row is given by column, as COLUMN=VALUE or as one object in JSON. Lists, maps and structs are written in JSON.
+    Write the row as COLUMN=VALUE arguments or as one JSON object. Lists, maps and structs are written in JSON.
     """
     try:
         name = name_of(target)
@@ -83,7 +87,7 @@ def insert(
     except WrongRow as error:
         raise click.UsageError(str(error)) from error
     except SqlError as error:
-        # The place of an error in the statement of this command would mean nothing to its user.
+        # The user did not write the statement, so a place in it would mean nothing.
         raise click.ClickException(str(error) if error.place.file else error.reason) from error
     click.echo(f"{topic or name}: 1 record sent")
 
@@ -93,9 +97,9 @@ def _describe_statement(name: str) -> str:
 
 
 def _describe(client: SqlClient, name: str, target: str) -> tuple[str, list[dict[str, Any]]]:
-    """Return the name that a server knows the target by, and the lines of its DESCRIBE. Raises click.ClickException.
+    """Return the target's name on a server, and the lines of its DESCRIBE. Raises click.ClickException.
 
-    The names of a service of PostgreSQL's views are in lower-case letters unless they are quoted.
+    In a service of PostgreSQL views, names that are not quoted have lower-case letters.
     """
     try:
         return name, list(_response_lines(client, _describe_statement(name)))
@@ -158,12 +162,12 @@ def _send(text: str, program: Program, connection: dict[str, Any]) -> str:
 
 
 def _topic_of(lines: Iterator[dict[str, Any]]) -> str:
-    """Return the topic that a server names in its answer, "" if it names none."""
+    """Return the topic in a server's response; "" if it contains none."""
     return "".join(line["row"].get("topic", "") for line in lines if "row" in line)
 
 
 def _response_lines(client: SqlClient, text: str) -> Iterator[dict[str, Any]]:
-    """Yield what a server answers. Raises click.ClickException, without the place in a statement of this command."""
+    """Yield the lines of a server's response. Raises click.ClickException, without a place in the statement."""
     try:
         for line in client.lines(text):
             if "error" in line:

@@ -1,4 +1,4 @@
-"""The options of `forebay run`: what an operator may choose for a job."""
+"""The options of `forebay run`."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ logic_option = click.option(
     multiple=True,
     metavar="NAME=VALUE",
     callback=pairs,
-    help="A setting of the service's logic; `forebay services SERVICE` lists them.",
+    help="A setting of the service's logic. Repeatable. `forebay services SERVICE` lists them.",
 )
 
 
@@ -57,90 +57,112 @@ def _choice(name: str, values: list[str], text: str) -> Any:
 
 
 _TRIGGER = _choice(
-    "--trigger", [trigger.value for trigger in Trigger], "When the job ends: never, or once all is read."
+    "--trigger", [trigger.value for trigger in Trigger], "When the job ends: never, or when all records are processed."
 )
 _OPTIONS = (
-    click.option("--application", help="Prefix of changelogs, groups, transactional ids. Default: SERVICE."),
-    click.option("--checkpoint", help="Spark's: a directory or URL. Default: <home>/checkpoints/<application>."),
-    _number("--tasks", 0, "State tasks, fixed at first start. 0: as many as the input has partitions."),
+    click.option(
+        "--application",
+        help="Application id, the prefix of changelogs, groups and transactional ids. Default: SERVICE.",
+    ),
+    click.option(
+        "--checkpoint", help="Directory or URL of Spark's checkpoint. Default: <home>/checkpoints/<application>."
+    ),
+    _number(
+        "--tasks", 0, "Number of state tasks, fixed at the first start. 0: as many as the first input has partitions."
+    ),
     _number(
         "--groups",
         0,
-        "Task groups, each one process's work, fixed at first start. 0: as many as slots; with --executors: as tasks.",
+        "Number of task groups, each run by one process, fixed at the first start. 0: one per slot; with --executors: "
+        "one per task.",
     ),
     click.option(
         "--starting-offsets",
         default="earliest",
         callback=_start,
-        help="earliest, latest, or a time in ms since the epoch; counts at first start only.",
+        help="Where the first start begins to read: earliest, latest, or a time in ms since the epoch.",
     ),
     logic_option,
     topics_option,
     _choice(
-        "--emit", [emit.value for emit in Emit], "Every output, or of tables' rows the last one per key and commit."
+        "--emit",
+        [emit.value for emit in Emit],
+        "Send every output, or only the latest row of each table key in a commit.",
     ),
-    _number("--dedupe-retention-ms", 600_000, "Stream time for which event ids are remembered; 0: not at all."),
+    _number(
+        "--dedupe-retention-ms",
+        600_000,
+        "Stream time for which event ids are kept to drop duplicates. 0: no deduplication.",
+    ),
     _number(
         "--commit-interval-ms",
         0,
-        "Time between two commits of a group that has caught up. 0: 25 to 100, twice as long as a commit takes.",
+        "Time between two commits of a task group that has caught up. 0: twice the duration of a commit, 25 to 100.",
         0,
         60_000,
     ),
     _number("--checkpoint-interval-ms", 30_000, "Time between two snapshots of a task.", 1_000, 600_000),
-    _number("--max-records-per-commit", 50_000, "Most records of a group's commit in a backlog.", low=1),
+    _number("--max-records-per-commit", 50_000, "Maximum records in a commit of a task group with a backlog.", low=1),
     click.option(
         "--max-bytes-per-commit",
         type=click.IntRange(0),
-        help="The same in bytes; 0: any. Default: a 16th of the memory, at most 256 MiB.",
+        help="Maximum bytes in such a commit. 0: unlimited. Default: 1/16 of the memory, at most 256 MiB.",
     ),
     _number(
         "--max-downtime-ms",
         MAX_DOWNTIME_MS,
-        "Longest downtime to survive: compacted inputs must keep records as long (min.compaction.lag.ms). 0: any.",
+        "Longest downtime to survive: compacted inputs must keep records that long (min.compaction.lag.ms). 0: any.",
     ),
     click.option(
         "--accept-gap",
         multiple=True,
         metavar="TOPIC[:PARTITION]",
         callback=_gaps,
-        help="Continue behind records of this input that were deleted before the job read them. Repeatable, "
-        "or with commas.",
+        help="Continue after records of this input that were deleted before the job read them. Repeatable, or "
+        "comma-separated.",
     ),
     _number(
         "--max-state-bytes",
         0,
-        "Most that a task's state may take. 0: half of the worker's memory; of persistent tables 4 GB of disk.",
+        "Maximum size of a task's state. 0: half of the worker's memory; with persistent tables 4 GB of disk.",
     ),
     click.option(
         "--max-error-rate",
         type=click.FloatRange(0, 1),
         default=0.5,
-        help="Share of a task's latest 1,000 records that may fail before the job stops, from 100 failures on. "
-        "0: it stops at the first one; 1: any.",
+        help="Share of a task's latest 1,000 records that may fail before the job stops, after at least 100 failures. "
+        "0: stop at the first failure; 1: never stop.",
     ),
-    _choice("--tables", [tables.value for tables in Tables], "Where tables are kept while a worker lives."),
-    click.option("--table-directory", default="", help="Of persistent tables. Default: the system's temporary one."),
+    _choice(
+        "--tables", [tables.value for tables in Tables], "Where a worker keeps tables: in its memory, or in files."
+    ),
+    click.option(
+        "--table-directory", default="", help="Directory of persistent tables. Default: the temporary directory."
+    ),
     _number(
-        "--table-memory-bytes", 0, "Most memory for pages of a worker's persistent tables. 0: a quarter of its memory."
+        "--table-memory-bytes",
+        0,
+        "Maximum memory for cached pages of a worker's persistent tables. 0: 1/4 of its memory.",
     ),
     click.option("--standby-directory", default="", help="Where `forebay standby` keeps warm copies on this machine."),
-    _number("--transaction-timeout-ms", 60_000, "Longest time a commit's transaction may take.", low=1_000),
-    _number("--slots", 1, "Task groups at the same time on this machine, each in a Python process of its own.", low=1),
+    _number("--transaction-timeout-ms", 60_000, "Maximum duration of a commit's transaction.", low=1_000),
+    _number(
+        "--slots", 1, "Task groups that run at the same time on this machine, each in its own Python process.", low=1
+    ),
     click.option("--memory", default="1g", help="Heap of the JVM, such as 700m; 480m or more."),
     click.option("--executors", default="", help="On Kubernetes: the Deployment whose pods run the tasks."),
-    click.option("--driver-host", default="", help="With --executors: name under which they reach this process."),
+    click.option("--driver-host", default="", help="With --executors: host name under which they reach this process."),
     spark_secret_option,
     click.option(
         "--conf",
         multiple=True,
         metavar="KEY=VALUE",
         callback=pairs,
-        help="A Spark setting; changes to those exactly-once rests on are refused.",
+        help="A Spark setting. Settings that exactly-once depends on can't be changed.",
     ),
     click.option("--http-host", default="127.0.0.1", help="Address of /healthz, /readyz and /metrics."),
-    _number("--http-port", -1, "Their port; 0: a free one, -1: none.", low=-1, high=65_535),
-    _choice("--log-format", list(FORMATS), "Log lines for people or for collectors."),
+    _number("--http-port", -1, "Port of these pages. 0: a free port; -1: none.", low=-1, high=65_535),
+    _choice("--log-format", list(FORMATS), "Format of log lines."),
 )
 
 
@@ -158,7 +180,7 @@ def ending_job_options(command: Command) -> Command:
 
 
 def engine_fields(options: dict[str, Any]) -> dict[str, Any]:
-    """Return the fields of a JobSpec that the options set."""
+    """Return the fields of a JobSpec that the options set, by name."""
     limit = options["max_bytes_per_commit"]
     most = batch_bytes(memory_bytes()) if limit is None else limit
     limits = Limits(options["max_records_per_commit"], most, checkpoint_interval_ms=options["checkpoint_interval_ms"])

@@ -1,4 +1,4 @@
-"""The jobs that ran on a broker: their state, their lag, and what happened to them."""
+"""The status of the jobs on a broker: state, lag and events."""
 
 from __future__ import annotations
 
@@ -30,11 +30,12 @@ _COLOURS = {State.RUNNING: "green", State.STARTING: "yellow", State.TROUBLE: "ye
 
 @dataclass(frozen=True, slots=True)
 class JobStatus:
-    """A job now.
+    """The current status of a job.
 
     Args:
-        since_ms: since when it is in this state, ms since the epoch; 0 if that is not known.
-        lag: records that wait, as its tasks report, or as the broker knows of a job that does not run; None: unknown.
+        since_ms: when it entered this state, ms since the epoch; 0 if unknown.
+        lag: pending records, reported by the tasks, or computed from committed offsets if the job does not run. None:
+            unknown.
         records_in, errors, late: records since the workers opened the tasks.
         events: of its processes on this machine, newest first.
     """
@@ -56,12 +57,12 @@ class JobStatus:
 
     @property
     def errors_share(self) -> float | None:
-        """The share of the records read that failed; None if none was read."""
+        """The share of the read records that failed; None if no record was read."""
         return min(1.0, self.errors / self.records_in) if self.records_in else None
 
 
 def read_jobs(kafka: KafkaSettings, home: Path, applications: Sequence[str], now_ms: int) -> list[JobStatus]:
-    """Return the jobs that are named, or all whose topics are on the broker. Raises Unavailable, KafkaRefused."""
+    """Return the status of the named jobs, or of all with topics on the broker. Raises Unavailable, KafkaRefused."""
     sub_topologies = _sub_topologies_of(TopicAdmin(kafka).names())
     reader = ReportReader(GroupOffsets(kafka))
     jobs: list[JobStatus] = []
@@ -88,7 +89,7 @@ def read_jobs(kafka: KafkaSettings, home: Path, applications: Sequence[str], now
 
 
 def job_table(jobs: Sequence[JobStatus], with_events: bool) -> Table:
-    """Return the jobs as a table; with what happened to each, if that is wanted."""
+    """Return the jobs as a table, with the events of each job if `with_events`."""
     table = Table(title="jobs", title_justify="left", box=None, pad_edge=False)
     for column in ("", "state", "since", "lag", "failed", ""):
         table.add_column(column, overflow="fold")
@@ -121,9 +122,9 @@ def _sub_topologies_of(topics: Sequence[str]) -> dict[str, int]:
 
 
 def _lag_of(kafka: KafkaSettings, name: str, reports: Reports, state: State) -> int | None:
-    """Return the lag that the tasks report, or of a job that does not run the lag that the broker knows.
+    """Return the lag that the tasks report, or if the job does not run, the lag of its committed offsets.
 
-    None: it is not known. A topic that can't be read must not hide the states of the jobs.
+    None: unknown. A topic that can't be read must not hide the states of the jobs.
     """
     if state in (State.RUNNING, State.TROUBLE):
         reported = lag_by_topic(reports.figures)

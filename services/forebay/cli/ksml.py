@@ -1,4 +1,4 @@
-"""forebay ksml: KSML definition files, checked, run, tested, produced, shown."""
+"""forebay ksml: commands for KSML definition files."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from forebay.builder.picture import picture_of
+from forebay.builder.description import picture_of
 from forebay.builder.render import as_mermaid, as_text
 from forebay.cli.ksml_files import files_argument, files_options
 from forebay.cli.lazy import LazyCommand, LazyGroup
@@ -19,11 +19,11 @@ from forebay.ksml.registered import registry_if_any
 from forebay.ksml.suites import run_suite
 
 COMMANDS = {
-    "check": LazyCommand("forebay.cli.ksml:check", "Say what is wrong with definitions, or differs from KSML."),
+    "check": LazyCommand("forebay.cli.ksml:check", "Check definitions, and report differences from KSML."),
     "run": LazyCommand("forebay.cli.ksml_run:run", "Run definitions as a job."),
     "test": LazyCommand("forebay.cli.ksml:test", "Run KSML's test definitions, without a broker."),
-    "produce": LazyCommand("forebay.cli.ksml_produce:produce", "Send what their producers generate."),
-    "topology": LazyCommand("forebay.cli.ksml:topology", "Print stages, steps, stores and topics."),
+    "produce": LazyCommand("forebay.cli.ksml_produce:produce", "Run the producers of definitions."),
+    "topology": LazyCommand("forebay.cli.ksml:topology", "Print sub-topologies, steps, stores and topics."),
 }
 
 
@@ -43,7 +43,7 @@ Examples:
 )
 @files_options
 def check(files: tuple[Path, ...], schemas: tuple[Path, ...], modules: tuple[Path, ...]) -> int:
-    """Say what is wrong with definitions, or what differs from KSML here, each with file and line."""
+    """Check definitions. Report errors, and behaviour that differs from KSML, with file and line."""
     failed = False
     for file in files_of(files):
         try:
@@ -70,8 +70,8 @@ Examples:
   forebay ksml topology definitions/ --format mermaid"""
 )
 @files_options
-@click.option("--format", "form", type=click.Choice(["text", "mermaid"]), default="text", help="How it is shown.")
-@click.option("--application", default="", help="Application id, which begins the changelogs' names.")
+@click.option("--format", "form", type=click.Choice(["text", "mermaid"]), default="text", help="Output format.")
+@click.option("--application", default="", help="Application id, the prefix of the changelogs' names.")
 def topology(
     files: tuple[Path, ...], schemas: tuple[Path, ...], modules: tuple[Path, ...], form: str, application: str
 ) -> None:
@@ -90,7 +90,7 @@ Examples:
 )
 @files_argument
 def test(files: tuple[Path, ...]) -> int:
-    """Run KSML's test definitions, without a broker; 1 if one fails."""
+    """Run KSML's test definitions, without a broker. The exit code is 1 if a test fails."""
     outcomes: list[str] = []
     for file in files_of(files):
         for result in run_suite(file):

@@ -1,4 +1,4 @@
-"""What the commands for KSML share: files, and their topics."""
+"""Arguments, options and functions that the KSML commands share."""
 
 from __future__ import annotations
 
@@ -24,22 +24,24 @@ files_argument = click.argument(
     "files", nargs=-1, required=True, metavar="FILE...", type=click.Path(exists=True, path_type=Path)
 )
 create_option = click.option(
-    "--create-topics/--no-create-topics", "create", default=True, help="Make the topics that are not there."
+    "--create-topics/--no-create-topics", "create", default=True, help="Create missing topics."
 )
 _FOLDER = click.Path(exists=True, file_okay=False, path_type=Path)
 _FOLDERS = (
-    click.option("--schemas", multiple=True, type=_FOLDER, help="Folder of schemas, besides the folders of the files."),
+    click.option(
+        "--schemas", multiple=True, type=_FOLDER, help="Folder of schemas, in addition to those of the files."
+    ),
     click.option(
         "--modules",
         multiple=True,
         type=_FOLDER,
-        help="Folder of Python modules that functions import, besides the folders of the files.",
+        help="Folder of Python modules that functions import, in addition to those of the files.",
     ),
 )
 
 
 def files_options(command: Command) -> Command:
-    """Add the files, and where what they name is."""
+    """Add the FILE arguments, and the options for folders of schemas and modules."""
     for option in reversed((files_argument, *_FOLDERS)):
         command = option(command)
     return command
@@ -52,7 +54,7 @@ def mount_files(
     settings: KafkaSettings,
     application: str = "",
 ) -> Mounted:
-    """Have this process and those it starts find the definitions in the table of services. Raises KsmlError."""
+    """Add the definitions to the services of this process and its child processes. Raises KsmlError."""
     os.environ[URL] = settings.schema_registry_url
     paths = files_of(files)
     os.environ.update(environment(application or service_name(paths), paths, schemas, modules))
@@ -63,7 +65,7 @@ def mount_files(
 
 
 def create_topics(settings: KafkaSettings, topics: Iterable[Topic]) -> Iterator[str]:
-    """Create the topics that do not exist, and return a line for each. Existing topics do not change."""
+    """Create missing topics, and yield a line for each. Existing topics do not change."""
     admin = TopicAdmin(settings)
     declared = {topic.name: topic for topic in topics}
     existing = admin.describe(declared)

@@ -1,4 +1,4 @@
-"""forebay ksml produce: what the producers of definitions generate."""
+"""forebay ksml produce: run the producers of definitions."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ Examples:
 def produce(
     files: tuple[Path, ...], schemas: tuple[Path, ...], modules: tuple[Path, ...], create: bool, **connection: Any
 ) -> None:
-    """Send what the producers of definitions generate, at their intervals, until all are done or Ctrl-C."""
+    """Run the producers of definitions at their intervals, until all are done or Ctrl-C."""
     configure_logging("text")
     settings = connect(**connection)
     os.environ[URL] = settings.schema_registry_url
@@ -71,7 +71,7 @@ def send(
     kafka: KafkaProducer,
     stop: threading.Event,
 ) -> list[int]:
-    """Send what producers generate until all are done, or `stop` is set; return how many records of each."""
+    """Send the producers' records until all are done or `stop` is set. Return the number of records of each."""
     counts = [0] * len(producers)
     begun = time.monotonic()
     due = [(begun, number) for number in range(len(producers))]
@@ -97,7 +97,10 @@ def send(
             heapq.heapreplace(due, (max(at + producer.interval_ms / 1_000, begun), number))
     left = kafka.flush(_FLUSH_S)
     if left:
-        raise click.ClickException(f"{left:,} records were not accepted by the broker within {_FLUSH_S:.0f} s")
+        raise click.ClickException(
+            f"the broker did not accept {left:,} records within {_FLUSH_S:.0f} s: check that it runs and accepts "
+            "records of this size"
+        )
     return counts
 
 
@@ -115,7 +118,7 @@ def _queue(kafka: KafkaProducer, topic: str, key: bytes | None, value: bytes | N
 def _contracts(
     settings: KafkaSettings, producer: Producer, contracts: Mapping[str, str]
 ) -> Callable[[type[Any]], Codec[Any]]:
-    """Return what gives a record class its codec: its schema is registered for the topic's values."""
+    """Return a function that returns a record class's codec, and registers its schema for the topic's values."""
 
     def codec(record: type[Any]) -> Codec[Any]:
         registry = shared_registry(settings.registry())

@@ -29,7 +29,7 @@ Examples:
 @files_options
 @connection_options
 @create_option
-@click.option("--restore", is_flag=True, help="If the checkpoint is missing, take the state from the changelogs.")
+@click.option("--restore", is_flag=True, help="If the checkpoint is missing, rebuild it from the changelogs.")
 @job_options
 def run(
     files: tuple[Path, ...],
@@ -40,10 +40,10 @@ def run(
     home: Path,
     **options: Any,
 ) -> None:
-    """Run definitions as one job, until Ctrl-C or SIGTERM, which end it after the running commit.
+    """Run definitions as one job, until Ctrl-C or SIGTERM, which stop it after the current commit.
 
-    Its application id is the first file's name unless --application sets another. After a stop, the same command
-    resumes it.
+    The job's application id is the first file's name unless --application is used. After a stop, the same command
+    resumes the job.
     """
     if options["trigger"] == Trigger.CONTINUOUS.value:
         watch_given_folder()

@@ -24,7 +24,7 @@ OTHER_WORDS = {
     "scale": "rescale",
     "ui": "console",
 }
-"""Words that other tools use, and this one's command for the same."""
+"""Command names of other tools, and the equivalent command here."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,12 +43,12 @@ class LazyCommand:
 
 
 class CommandGroup(click.Group):
-    """A group that answers an unknown command with the command that the user probably meant."""
+    """A group that suggests a command if the user enters an unknown one."""
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
-        """Find the command. An unknown one is refused with the nearest name, or with all if they are few."""
+        """Return the command. The error for an unknown one suggests the nearest name, or lists all if they are few."""
         names = self.list_commands(ctx)
         if args and args[0] not in names and not args[0].startswith("-"):
             raise click.UsageError(f"no command {args[0]!r}{_meant(args[0], names)}", ctx)
@@ -67,7 +67,7 @@ _FEW = 8
 
 
 class LazyGroup(CommandGroup):
-    """Loads its commands from a table; every option's help names its environment variable."""
+    """A group that loads its commands from a table. The help of every option names its environment variable."""
 
     def __init__(self, *arguments: Any, lazy_commands: dict[str, LazyCommand], **settings: Any) -> None:
         super().__init__(*arguments, **settings)
@@ -78,7 +78,7 @@ class LazyGroup(CommandGroup):
         return list(self._table)
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        """Import and return the command; None: there is no command of that name."""
+        """Import and return the command; None if there is no command of that name."""
         entry = self._table.get(cmd_name)
         if entry is None:
             return None

@@ -24,24 +24,24 @@ _POLL_SECONDS = 0.2
 Examples:
   forebay logs user-sessions              the last 50 lines
   forebay logs user-sessions -n 500
-  forebay logs user-sessions -f           and what comes, until Ctrl-C"""
+  forebay logs user-sessions -f           and new lines, until Ctrl-C"""
 )
 @service_argument
 @click.option("--application", default="", help="Application id of the job. Default: SERVICE.")
 @click.option("--lines", "-n", type=click.IntRange(min=0), default=_LINES, help="Number of lines. Default: 50.")
-@click.option("--follow", "-f", is_flag=True, help="Print what comes, too, until Ctrl-C.")
+@click.option("--follow", "-f", is_flag=True, help="Print new lines, too, until Ctrl-C.")
 @home_option
 def logs(service: Service, application: str, lines: int, follow: bool, home: Path) -> None:
-    """Print the last lines of the log of SERVICE's job, which `forebay run` and `forebay demo` keep.
+    """Print the last lines of the log of SERVICE's job, which `forebay run` and `forebay demo` write.
 
-    On Kubernetes the log is that of the pods: kubectl logs.
+    On Kubernetes, use `kubectl logs` with the job's pods instead.
     """
     name = application or service.name
     path = log_path(home, name)
     if not path.exists():
         pods = f"`kubectl logs deployment/RELEASE-{name}`{' -f' if follow else ''}"
         if in_kubernetes():
-            raise click.ClickException(f"on Kubernetes the log of {name} is that of its pods: {pods}")
+            raise click.ClickException(f"on Kubernetes, the log of {name} is in its pods: use {pods}")
         raise click.ClickException(
             f"there is no log {path}: start the job with `forebay run {service.name}`, name its --home, "
             f"or on Kubernetes use {pods}"
@@ -54,7 +54,7 @@ def logs(service: Service, application: str, lines: int, follow: bool, home: Pat
 
 
 def read_lines(path: Path, last: int, follow: bool) -> Iterator[str]:
-    """Yield the last lines of a file; with `follow` also those that come, from the file that replaces it, too."""
+    """Yield the last lines of a file; with `follow` also new lines, including those of a file that replaces it."""
     file = path.open(encoding="utf-8", errors="replace")
     try:
         yield from deque(file, last)
@@ -62,7 +62,7 @@ def read_lines(path: Path, last: int, follow: bool) -> Iterator[str]:
             line = file.readline()
             if line:
                 yield line
-            # Read the old file to its end before the new one is opened, or its last lines are lost.
+            # Read the old file to its end before opening the new one. Otherwise its last lines would be lost.
             elif _is_replaced(path, file.fileno()):
                 file.close()
                 file = path.open(encoding="utf-8", errors="replace")
@@ -73,5 +73,5 @@ def read_lines(path: Path, last: int, follow: bool) -> Iterator[str]:
 
 
 def _is_replaced(path: Path, descriptor: int) -> bool:
-    """Return whether another file has the path now: that of another run, or after a rotation."""
+    """Return whether the path is another file now, because of another run or a rotation."""
     return path.exists() and not os.path.samestat(path.stat(), os.fstat(descriptor))

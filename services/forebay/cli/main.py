@@ -1,4 +1,4 @@
-"""The `forebay` command: the group, and how errors look."""
+"""The `forebay` command group, and the output of its errors."""
 
 from __future__ import annotations
 
@@ -19,38 +19,38 @@ from forebay.service.plugins import VARIABLE, bring_project
 from forebay.utils.private import private_files
 
 COMMANDS = {
-    "demo": LazyCommand("forebay.cli.demo:demo", "Run everything and watch it: platform, producers, jobs, live view."),
+    "demo": LazyCommand("forebay.cli.demo:demo", "Run platform, producers and jobs, with a live view."),
     "up": LazyCommand("forebay.cli.up:up", "Start the embedded Kafka broker and schema registry."),
-    "down": LazyCommand("forebay.cli.down:down", "Stop them; the data stays unless --delete-data."),
-    "status": LazyCommand("forebay.cli.status:status", "Show what runs, and where."),
-    "services": LazyCommand("forebay.cli.services:services", "List the services; show one's topics and settings."),
-    "new": LazyCommand("forebay.cli.new:new", "Write a new service, ready to run."),
-    "check": LazyCommand("forebay.cli.check:check", "Load services and try their first records, without Spark."),
+    "down": LazyCommand("forebay.cli.down:down", "Stop them. Data is kept unless --delete-data is used."),
+    "status": LazyCommand("forebay.cli.status:status", "Show the platform's processes and the jobs' states."),
+    "services": LazyCommand("forebay.cli.services:services", "List services, or show a service's topics and settings."),
+    "new": LazyCommand("forebay.cli.new:new", "Create a new service, ready to run."),
+    "check": LazyCommand("forebay.cli.check:check", "Check services with sample records, without Spark and Kafka."),
     "topology": LazyCommand("forebay.cli.topology:topology", "Print a service's sub-topologies, stores and topics."),
     "views": LazyCommand("forebay.cli.views:views", "Check or write the contracts of a service of SQL views."),
-    "ksml": LazyCommand("forebay.cli.ksml:ksml", "Check, run, test, produce KSML definition files."),
-    "sql": LazyCommand("forebay.cli.sql:sql", "SQL as ksqlDB's users write it: run a file, query, a shell."),
+    "ksml": LazyCommand("forebay.cli.ksml:ksml", "Check, run and test KSML definitions; run their producers."),
+    "sql": LazyCommand("forebay.cli.sql:sql", "Run and query SQL of ksqlDB's dialect: files, statements, a shell."),
     "topics": LazyCommand("forebay.cli.topics:topics", "Create and describe the services' topics."),
-    "acl": LazyCommand("forebay.cli.acl:acl", "Print or grant the rights on the broker a service needs."),
+    "acl": LazyCommand("forebay.cli.acl:acl", "Print or grant the rights on the broker that a service needs."),
     "produce": LazyCommand("forebay.cli.produce:produce", "Write synthetic events to a topic."),
     "send": LazyCommand("forebay.cli.send:send", "Write one record to a topic, in the format of its service."),
     "insert": LazyCommand("forebay.cli.insert:insert", "Insert one row into a stream or table of SQL."),
-    "run": LazyCommand("forebay.cli.run:run", "Run one service's job."),
+    "run": LazyCommand("forebay.cli.run:run", "Run the jobs of one or more services."),
     "backfill": LazyCommand("forebay.cli.backfill:backfill", "Process a job's history as a Spark batch."),
     "executor": LazyCommand("forebay.cli.executor:executor", "Run tasks for a job's driver, on Kubernetes."),
-    "serve": LazyCommand("forebay.cli.serve:serve", "Run broker or registry as a container's process."),
-    "wait": LazyCommand("forebay.cli.wait:wait", "Wait until broker and registry answer."),
+    "serve": LazyCommand("forebay.cli.serve:serve", "Run a broker or registry in a container."),
+    "wait": LazyCommand("forebay.cli.wait:wait", "Wait until the broker and the registry answer."),
     "logs": LazyCommand("forebay.cli.logs:logs", "Print the last lines of a job's log; -f follows it."),
     "profile": LazyCommand("forebay.cli.profile:profile", "Write a flame graph of a running job's worker."),
-    "tail": LazyCommand("forebay.cli.tail:tail", "Print a topic's records, decoded, committed ones only."),
+    "tail": LazyCommand("forebay.cli.tail:tail", "Print a topic's committed records, decoded."),
     "queries": LazyCommand("forebay.cli.queries:queries", "Serve a job's stores: pull and push queries over HTTP."),
-    "console": LazyCommand("forebay.cli.console:console", "See jobs, stores, errors and topics in a browser."),
-    "errors": LazyCommand("forebay.cli.error_records:errors", "Send records that failed back to their input."),
-    "rescale": LazyCommand("forebay.cli.rescale:rescale", "Give a job another number of state tasks."),
+    "console": LazyCommand("forebay.cli.console:console", "Show jobs, stores, errors and topics in a browser."),
+    "errors": LazyCommand("forebay.cli.error_records:errors", "Send failed records back to their input topics."),
+    "rescale": LazyCommand("forebay.cli.rescale:rescale", "Change a job's number of state tasks."),
     "restore": LazyCommand("forebay.cli.restore:restore", "Rebuild a lost checkpoint from the changelogs."),
     "standby": LazyCommand("forebay.cli.standby:standby", "Keep warm copies of a job's state."),
     "store": LazyCommand("forebay.cli.store:store", "Convert stores whose declaration changed."),
-    "reset": LazyCommand("forebay.cli.reset:reset", "Delete a service's state and outputs (asks first)."),
+    "reset": LazyCommand("forebay.cli.reset:reset", "Delete a job's state, so that it starts over (asks first)."),
     "help": LazyCommand("forebay.cli.help:show_help", "Show the help of a command."),
     "version": LazyCommand("forebay.cli.help:version", "Print Forebay's version."),
 }
@@ -60,28 +60,28 @@ if (Path(__file__).parents[3] / "conformance" / "command.py").is_file():  # in a
     )
 
 _FOR_OTHERS = frozenset({"new", "views"})
-"""Commands that write into a source tree: what all others write is their user's alone."""
+"""Commands that write into a source tree. Only their user can read the files that all other commands write."""
 
 _EPILOG = """\b
 Try it:
-  forebay demo                               one service with all it needs, until Ctrl-C
-  forebay demo --all                         every service at once
+  forebay demo                               run one service with all it needs, until Ctrl-C
+  forebay demo --all                         run all services at once
 
 \b
 Step by step:
   forebay up                                 start the platform (first time: downloads it)
-  forebay topics create user-sessions        make the service's topics
+  forebay topics create user-sessions        create the service's topics
   forebay run user-sessions                  start the job
-  forebay produce user_activity --rate 1000  feed it, from another terminal
-  forebay tail user_session_stats            see what comes out
+  forebay produce user_activity --rate 1000  send events to it, from another terminal
+  forebay tail user_session_stats            print its results
   forebay down                               stop the platform, keep its data
 
-Every option can be given by the environment variable that the command's --help shows.
-Exit codes: 0 done, 1 failed, 2 wrong usage, 3 `status` found something not running."""
+Every option can also be set by the environment variable that the command's --help shows.
+Exit codes: 0 success, 1 failure, 2 wrong usage, 3 `status` reports that a part of the platform is down."""
 
 
 def _bring(_context: click.Context, _parameter: click.Parameter, modules: str | None) -> str | None:
-    """Put the modules where this process and those it starts look for services."""
+    """Set the variable in which this process and its child processes look for modules of services."""
     if modules is not None:
         os.environ[VARIABLE] = modules
     return modules
@@ -100,7 +100,7 @@ def _bring(_context: click.Context, _parameter: click.Parameter, modules: str | 
     metavar="MODULE[,MODULE]...",
     show_envvar=True,
     callback=_bring,
-    help="Modules whose SERVICE joins the table, in addition to those of installed packages (docs/new-service.md).",
+    help="Modules that define a SERVICE, in addition to those of installed packages (docs/new-service.md).",
 )
 @click.pass_context
 def cli(context: click.Context, debug: bool, services: str | None) -> None:
@@ -120,7 +120,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
 
 
 def run(arguments: list[str]) -> int:
-    """Run the command line and give its exit code; errors go to stderr, a line for each problem."""
+    """Run the command line and return its exit code. Errors go to stderr, one line per problem."""
     debug = "--debug" in arguments or os.environ.get("FOREBAY_DEBUG", "") not in ("", "0", "false")
     try:
         result = cli.main(arguments, prog_name="forebay", standalone_mode=False, auto_envvar_prefix="FOREBAY")

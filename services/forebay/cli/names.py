@@ -1,4 +1,4 @@
-"""Services and topics of the table as values of the command line."""
+"""Arguments and options of the command line that name services and topics."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from forebay.service.renaming import WrongTopics, rename, require_apart, taken_n
 
 
 class ServiceType(click.ParamType[Service]):
-    """A service of the table, or one that another package brings."""
+    """The name of a service: built in, of an installed package, or of --services."""
 
     name = "service"
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Service:
-        """Return the service; an unknown one is refused with those there are."""
+        """Return the service. Fail for an unknown name with a list of the services."""
         if isinstance(value, Service):
             return value
         try:
@@ -27,18 +27,18 @@ class ServiceType(click.ParamType[Service]):
 
 
 def application_names(services: Iterable[Service], options: Mapping[str, Any]) -> list[str]:
-    """Return the application id of each service's job; only a single job can have another than its service's name."""
+    """Return the application id of each service's job: --application of a single service, or the service's name."""
     names = [service.name for service in services]
     return [options["application"] or name for name in names] if len(names) == 1 else names
 
 
 def pairs(_context: click.Context, parameter: click.Parameter, texts: tuple[str, ...]) -> dict[str, str]:
-    """Return the pairs of an option NAME=VALUE (a callback of click's). Raises click.BadParameter."""
+    """Return the values of a repeated NAME=VALUE option by name (a click callback). Raises click.BadParameter."""
     values: dict[str, str] = {}
     for text in texts:
         name, separator, value = text.partition("=")
         if not separator or not name:
-            raise click.BadParameter(f"{text!r} is not NAME=VALUE", param=parameter)
+            raise click.BadParameter(f"{text!r} is not NAME=VALUE: separate name and value with =", param=parameter)
         values[name] = value
     return values
 
@@ -51,7 +51,7 @@ def _topics(context: click.Context, parameter: click.Parameter, texts: tuple[str
         if [text.partition("=")[0] for text in texts].count(name) > 1:
             raise click.BadParameter(f"{name} is renamed twice: use one --topic option for each topic", param=parameter)
         if [text.partition("=")[2] for text in texts].count(topic) > 1:
-            raise click.BadParameter(f"two topics would be {topic}: choose different names", param=parameter)
+            raise click.BadParameter(f"two topics would be renamed to {topic}: choose different names", param=parameter)
     return pairs(context, parameter, texts)
 
 
@@ -66,7 +66,7 @@ topics_option = click.option(
 
 
 def rename_topics(services: Iterable[Service], topics: Mapping[str, str]) -> tuple[Service, ...]:
-    """Return services with topics called as the option --topic says. Raises click.UsageError."""
+    """Return the services with their topics renamed by --topic. Raises click.UsageError."""
     chosen = tuple(services)
     try:
         used_names = taken_names(chosen, topics)

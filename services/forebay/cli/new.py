@@ -1,4 +1,4 @@
-"""forebay new: a service of one's own, ready to run."""
+"""forebay new: create a service, ready to run."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ Examples:
   forebay new page-sums --sql"""
 )
 @click.argument("name")
-@click.option("--sql", is_flag=True, help="Its logic is a file of SQL (docs/sql.md) instead of Python.")
-@click.option("--ksml", is_flag=True, help="Its logic is a KSML definition (docs/ksml.md) instead of Python.")
-@click.option("--folder", type=click.Path(path_type=Path), help="Where to write it. Default: a new folder NAME.")
+@click.option("--sql", is_flag=True, help="Write the logic in SQL (docs/sql.md) instead of Python.")
+@click.option("--ksml", is_flag=True, help="Write the logic as a KSML definition (docs/ksml.md) instead of Python.")
+@click.option("--folder", type=click.Path(path_type=Path), help="Folder to write to. Default: a new folder NAME.")
 def new(name: str, sql: bool, ksml: bool, folder: Path | None) -> None:
-    """Write the service NAME into a folder of its own: contracts, logic, settings, a producer, a test, chart values.
+    """Create the service NAME in a new folder: contracts, logic, settings, a producer, a test, chart values.
 
-    It runs as it is: each user's events are counted. docs/first-hour.md makes something else of it.
+    The new service counts each user's events, and is ready to run. docs/first-hour.md shows how to change it.
     """
     if name in all_services():
         raise click.UsageError(f"there is a service {name} already: choose another name")

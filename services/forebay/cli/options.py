@@ -16,9 +16,7 @@ home_option = click.option(
     help="Directory of the platform's data, state and logs.",
 )
 
-json_option = click.option(
-    "--json", "as_json", is_flag=True, envvar="FOREBAY_JSON", help="Print JSON instead of lines for people."
-)
+json_option = click.option("--json", "as_json", is_flag=True, envvar="FOREBAY_JSON", help="Print JSON instead of text.")
 
 
 def _readable_secret(_context: click.Context, _parameter: click.Parameter, file: Path | None) -> Path | None:
@@ -34,5 +32,5 @@ spark_secret_option = click.option(
     "--spark-secret",
     type=click.Path(path_type=Path),
     callback=_readable_secret,
-    help="File with what driver and executors prove themselves by; their calls are encrypted with it.",
+    help="File with a secret by which driver and executors authenticate each other and encrypt their calls.",
 )

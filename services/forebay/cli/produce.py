@@ -8,10 +8,10 @@ import click
 from rich.console import Console
 
 from forebay.cli.connection import connect, connection_options
-from forebay.cli.created import create_input
 from forebay.cli.names import topics_option
 from forebay.cli.sending import Sending, sending_for
 from forebay.cli.signals import stop_requests
+from forebay.cli.topic_creation import create_input
 from forebay.cli.watched_files import watch_given_folder
 from forebay.codec import Codec, Unavailable
 from forebay.kafka.admin import TopicAdmin
@@ -33,12 +33,12 @@ _SHARE = click.FloatRange(0, 1)
 
 
 class SourceType(click.ParamType[Source]):
-    """A topic that something produces."""
+    """The name of a topic for which there is a producer of synthetic events."""
 
     name = "topic"
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Source:
-        """Return the topic's source; an unknown one is refused with those there are."""
+        """Return the topic's source. Fail for an unknown topic with a list of the topics."""
         try:
             return source_of(value)
         except ValueError as error:
@@ -72,17 +72,17 @@ Examples:
   forebay produce user_activity --rate 0 --count 2000000 --keys 100000
   forebay produce user_activity --duration 60 --out-of-order 0.05 --duplicates 0.01 --malformed 0.001
 
-`forebay services` lists the topics. The same options and start time give the same events, byte for byte."""
+`forebay services` lists the topics. The same options and start time produce the same events, byte for byte."""
 )
 @click.argument("source", metavar="TOPIC", type=SourceType())
 @click.option("--rate", type=click.FloatRange(min=0), default=1000.0, help="Events a second; 0: as fast as possible.")
-@click.option("--count", type=click.IntRange(min=0), default=0, help="Events in all; 0: no end.")
-@click.option("--duration", type=click.FloatRange(min=0), default=0.0, help="Seconds to run; 0: no end.")
+@click.option("--count", type=click.IntRange(min=0), default=0, help="Total number of events; 0: unlimited.")
+@click.option("--duration", type=click.FloatRange(min=0), default=0.0, help="Seconds to run; 0: unlimited.")
 @click.option("--keys", type=click.IntRange(min=1), default=1000, help="Number of different keys (users, devices ...).")
 @click.option("--seed", type=int, default=1, help="Seed of the random events. Another seed produces other events.")
-@click.option("--out-of-order", type=_SHARE, default=0.0, help="Share of events that come later than they happened.")
+@click.option("--out-of-order", type=_SHARE, default=0.0, help="Share of events that are sent out of order.")
 @click.option("--duplicates", type=_SHARE, default=0.0, help="Share of events that repeat an earlier one.")
-@click.option("--malformed", type=_SHARE, default=0.0, help="Share of records that can't be used, of all kinds.")
+@click.option("--malformed", type=_SHARE, default=0.0, help="Share of malformed records, of all kinds.")
 @click.option(
     "--start",
     "start_ms",
@@ -107,10 +107,10 @@ def produce(
     topics: dict[str, str],
     **connection: Any,
 ) -> None:
-    """Write synthetic events to TOPIC, until Ctrl-C or as many as asked for.
+    """Write synthetic events to TOPIC, until Ctrl-C, --count or --duration.
 
-    On another broker than the embedded one the topic must exist (`forebay topics create`). Its contract is registered
-    if it is not yet.
+    On a broker other than the embedded one, the topic must exist (`forebay topics create`). The command registers the
+    topic's contract if necessary.
     """
     try:
         options = Options(
@@ -146,7 +146,7 @@ def produce(
 
 
 def _require_running(home: Any, bootstrap_servers: str | None, schema_registry_url: str | None, **_: Any) -> None:
-    """Say at once that the embedded platform is down instead of waiting for an answer."""
+    """Raise click.ClickException at once if the embedded platform is down, instead of waiting for its answer."""
     if bootstrap_servers and schema_registry_url:
         return
     status = Platform(home).status()

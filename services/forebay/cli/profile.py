@@ -32,13 +32,15 @@ Examples:
 @service_argument
 @click.option("--application", default="", help="Application id of the job. Default: SERVICE.")
 @click.option("--seconds", type=click.IntRange(min=1), default=30, help="How long to sample. Default: 30.")
-@click.option("--format", "kind", type=click.Choice(list(_FORMATS)), default="flamegraph", help="Of the file.")
-@click.option("--output", "-o", type=click.Path(path_type=Path, dir_okay=False), help="Default: SERVICE.svg.")
+@click.option("--format", "kind", type=click.Choice(list(_FORMATS)), default="flamegraph", help="Format of the file.")
+@click.option(
+    "--output", "-o", type=click.Path(path_type=Path, dir_okay=False), help="File to write. Default: SERVICE.svg."
+)
 @home_option
 def profile(service: Service, application: str, seconds: int, kind: str, output: Path | None, home: Path) -> None:
-    """Write a flame graph of the busiest worker of SERVICE's job, which runs on this machine.
+    """Write a flame graph of the busiest worker of SERVICE's job, which must run on this machine.
 
-    It needs py-spy: pip install 'forebay[profile]'. The job continues to run.
+    The command needs py-spy: pip install 'forebay[profile]'. The job continues to run.
     """
     name = application or service.name
     profiler = shutil.which("py-spy", path=str(Path(sys.executable).parent)) or shutil.which("py-spy")
@@ -72,7 +74,7 @@ def processes_of(log: Path) -> Iterator[psutil.Process]:
 
 
 def busiest(processes: list[psutil.Process], seconds: float) -> int:
-    """Return the id of the process that takes most CPU time for so long."""
+    """Return the id of the process that uses the most CPU time during the next `seconds`."""
     before = {process.pid: _cpu_seconds(process) for process in processes}
     time.sleep(seconds)
     return max(processes, key=lambda process: _cpu_seconds(process) - before[process.pid]).pid

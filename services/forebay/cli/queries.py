@@ -1,4 +1,4 @@
-"""forebay queries: a job's stores, served to others while it runs."""
+"""forebay queries: serve a job's stores over HTTP."""
 
 from __future__ import annotations
 
@@ -11,15 +11,15 @@ import click
 
 from forebay.catalog import Service
 from forebay.cli.connection import connect, connection_options
-from forebay.cli.following import following_options, job_settings
+from forebay.cli.follower_options import following_options, job_settings
 from forebay.cli.names import service_argument
 from forebay.cli.signals import stop_requests
 from forebay.cli.watched_files import watch_given_folder
 from forebay.http.messages import Limits, Tls
 from forebay.queries.gate import NoToken, read_logins, read_token
-from forebay.queries.kept import FilesInUse
 from forebay.queries.parts.servers import Settings
 from forebay.queries.parts.share import Share, WrongParts, check_peers, share_of
+from forebay.queries.saved_rows import FilesInUse
 from forebay.queries.server import QueryServer
 from forebay.runtime.process.logs import configure_logging
 
@@ -61,7 +61,7 @@ def _parts(share: Share | None, peers: str, timeout_ms: int, authority: Path | N
 
 
 def token_option(name: str, variable: str, text: str) -> Callable[[Command], Command]:
-    """Return an option that names a file with a token, and gives the token."""
+    """Return an option whose argument is a file with a token, and whose value is the token."""
     return click.option(name, variable, type=click.Path(path_type=Path), callback=_token, help=text)
 
 
@@ -80,10 +80,10 @@ Examples:
 @service_argument
 @connection_options
 @following_options
-@click.option("--every-ms", type=click.IntRange(10), default=100, help="How often the stores are brought up to date.")
+@click.option("--every-ms", type=click.IntRange(10), default=100, help="How often the stores are updated.")
 @click.option("--http-host", default="127.0.0.1", help="Address to serve on; 0.0.0.0 for all, :: with IPv6.")
 @click.option("--http-port", type=click.IntRange(0, 65535), default=7070, help="Port to serve on; 0: a free one.")
-@token_option("--token-file", "token", "File with a token that queries must send: Authorization: Bearer TOKEN.")
+@token_option("--token-file", "token", "File with a token that requests must send: Authorization: Bearer TOKEN.")
 @click.option(
     "--login-file",
     "logins",
@@ -93,25 +93,27 @@ Examples:
 )
 @click.option("--tls-certificate", type=_FILE, help="Certificate, PEM: serve https. Needs --tls-key.")
 @click.option("--tls-key", type=_FILE, help="Key of the certificate, PEM.")
-@click.option("--max-connections", type=click.IntRange(1), default=1_000, help="Open at once; more get 503.")
-@click.option("--max-follows", type=click.IntRange(1), default=100, help="Pushes at once; more get 503.")
+@click.option(
+    "--max-connections", type=click.IntRange(1), default=1_000, help="Maximum open connections. More get 503."
+)
+@click.option("--max-follows", type=click.IntRange(1), default=100, help="Maximum open push queries. More get 503.")
 @click.option(
     "--store-directory",
     type=click.Path(file_okay=False, path_type=Path),
-    help="Keep rows in files there: little memory, and a start continues where the last one ended. Default: in memory.",
+    help="Keep rows in files in this directory: uses little memory, and a restart resumes there. Default: in memory.",
 )
 @click.option(
     "--part",
     "share",
     metavar="PART/PARTS",
     callback=_share,
-    help="Hold the tasks t with t % PARTS == PART; both begin with 0. PART may be a pod's name that ends with it.",
+    help="Hold the tasks t with t % PARTS == PART; both count from 0. PART may be a pod name that ends in the number.",
 )
 @click.option(
-    "--peers", default="", metavar="URL,...", help="Addresses of all parts' servers, in order, with this one's."
+    "--peers", default="", metavar="URL,...", help="URLs of the servers of all parts, in order, including this server."
 )
-@click.option("--peers-timeout-ms", type=click.IntRange(1), default=2_000, help="How long another part may take.")
-@click.option("--peers-ca", type=_FILE, help="Certificates that https peers are proved by, PEM. Default: the system's.")
+@click.option("--peers-timeout-ms", type=click.IntRange(1), default=2_000, help="How long to wait for other parts.")
+@click.option("--peers-ca", type=_FILE, help="CA certificates for https peers, PEM. Default: the system's.")
 def queries(
     service: Service,
     home: Path,
@@ -136,10 +138,10 @@ def queries(
 ) -> None:
     """Answer queries of SERVICE's stores over HTTP, until Ctrl-C or SIGTERM.
 
-    It follows the job's changelogs and holds the rows, each task's as of one commit. GET /stores
-    lists the stores, /stores/STORE and /stores/STORE/KEY read them, /changes/STORE follows one (docs/queries.md).
-    With --part and --peers several servers hold a part of the tasks each, and any answers for all.
-    With --token-file, requests without the token get 401; /healthz, /readyz and /metrics stay open.
+    The server follows the job's changelogs and holds the rows of each task as of one commit. GET /stores lists the
+    stores, /stores/STORE and /stores/STORE/KEY read them, /changes/STORE streams the changes of one (docs/queries.md).
+    With --part and --peers, each of several servers holds a part of the tasks, and each answers for all tasks.
+    With --token-file, requests without the token get 401; /healthz, /readyz and /metrics need no token.
     """
     configure_logging(log_format)
     if (tls_certificate is None) != (tls_key is None):

@@ -1,4 +1,4 @@
-"""forebay rescale: another number of state tasks."""
+"""forebay rescale: change a job's number of state tasks."""
 
 from __future__ import annotations
 
@@ -37,12 +37,12 @@ Examples:
 @connection_options
 @ending_job_options
 def rescale(service: Service, home: Path, **options: Any) -> None:
-    """Spread the state of SERVICE's job over another number of tasks (--tasks), then end.
+    """Redistribute the state of SERVICE's job over another number of tasks (--tasks), then end.
 
-    Stop the job first, and give the options it is run with. The command processes all pending records, rewrites the
-    changelogs, and makes a checkpoint from them; the old one is set aside. Stream time and timers are kept: if tasks
-    are joined, the latest stream time counts, and what is final by then is sent first. If the command is interrupted,
-    run it again: it resumes.
+    Stop the job first, and use the same options as for `forebay run`. The command processes all pending records,
+    rewrites the changelogs, and creates a checkpoint from them; the old checkpoint is renamed. Stream time and timers
+    are kept. If tasks are merged, the latest stream time applies, and results that are final by then are sent first. If
+    the command is interrupted, run it again: it resumes.
     """
     (service,) = rename_topics((service,), options["topics"])
     kafka, application = _connect(home, options), options["application"] or service.name

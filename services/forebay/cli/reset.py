@@ -1,4 +1,4 @@
-"""forebay reset: forget what a job knows."""
+"""forebay reset: delete a job's state."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ from forebay.runtime.driver.running import refuse_running
 Examples:
   forebay reset user-sessions
   forebay reset user-sessions --outputs --yes
-  forebay reset user-sessions --tasks 2          with another number of tasks from then on
+  forebay reset user-sessions --tasks 2          with another number of tasks from now on
   forebay reset user-sessions --delete           deletes the topics: the job will not run again"""
 )
 @service_argument
@@ -40,11 +40,11 @@ Examples:
 @click.option(
     "--tasks",
     type=click.IntRange(min=1),
-    help="State tasks from then on: partitions of the changelogs. Default: as many as before.",
+    help="New number of state tasks and of the changelogs' partitions. Default: unchanged.",
 )
 @click.option("--outputs", is_flag=True, help="Empty the output, error and late topics too.")
 @click.option("--delete", is_flag=True, help="Delete the topics instead of emptying them. Inputs stay.")
-@click.option("--yes", is_flag=True, help="Don't ask.")
+@click.option("--yes", is_flag=True, help="Don't ask for confirmation.")
 def reset(
     service: Service,
     home: Path,
@@ -57,10 +57,10 @@ def reset(
     topics: dict[str, str],
     **connection: Any,
 ) -> None:
-    """Delete SERVICE's checkpoint, own topics and offsets: its job starts over from its input.
+    """Delete the state of SERVICE's job, so that it starts over: its checkpoint, internal topics and offsets.
 
-    Stop the job first: while it holds its checkpoint, or is seen to commit, the command is refused. An idle job with a
-    checkpoint on another machine is not seen.
+    Stop the job first. The command is refused while the job holds its checkpoint or commits. An idle job whose
+    checkpoint is on another machine is not detected.
     """
     if delete and tasks:
         raise click.UsageError("--delete deletes the topics, so --tasks has no effect: remove one of the two options")
@@ -115,7 +115,7 @@ def _reset(
 
 
 def _as_found(topics: tuple[Topic, ...], found: Mapping[str, TopicDescription]) -> list[Topic]:
-    """Return the topics that exist, with as many partitions as they have."""
+    """Return the topics that exist, with their existing number of partitions."""
     return [
         dataclasses.replace(topic, partitions=found[topic.name].partitions) for topic in topics if topic.name in found
     ]

@@ -1,4 +1,4 @@
-"""forebay restore: state from the changelogs, where the checkpoint is lost."""
+"""forebay restore: rebuild a lost checkpoint from the changelogs."""
 
 from __future__ import annotations
 
@@ -27,11 +27,11 @@ Examples:
 @connection_options
 @ending_job_options
 def restore(service: Service, home: Path, **options: Any) -> None:
-    """Make a new checkpoint for SERVICE's job from its changelog topics, then end: `forebay run` resumes from there.
+    """Create a new checkpoint for SERVICE's job from its changelogs, then end. `forebay run` resumes from it.
 
-    Nothing is lost or repeated: the transaction that sent results also sent the changed rows and the input
-    offsets they belong to. Stop the job first, and give the options it is run with; a checkpoint that is there is
-    not touched.
+    Nothing is lost or repeated, because each transaction contains results, the changed rows and the input offsets that
+    they belong to. Stop the job first, and use the same options as for `forebay run`. An existing checkpoint is not
+    changed.
     """
     (service,) = rename_topics((service,), options["topics"])
     engine = engine_fields(options)

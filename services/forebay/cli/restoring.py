@@ -20,7 +20,7 @@ _LOOK_SECONDS = 0.5
 
 @contextmanager
 def restore_bar(kafka: KafkaSettings, application: str, topics: Iterable[str]) -> Iterator[None]:
-    """Show a bar with records, records/s, MB/s and the time left while the block runs; off a terminal, nothing."""
+    """Show a bar with records, records/s, MB/s and the time left while the block runs, if stderr is a terminal."""
     if not sys.stderr.isatty():
         yield
         return
@@ -28,7 +28,7 @@ def restore_bar(kafka: KafkaSettings, application: str, topics: Iterable[str]) -
     watch = RestoreWatch(kafka, application, topics)
     try:
         watch.begin()
-    # Progress is a courtesy. A broker that can't be asked must not keep the job from starting.
+    # The bar is optional: if the broker can't be reached, the job must start all the same.
     except KafkaException:
         watch.close()
         yield

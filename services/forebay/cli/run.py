@@ -1,4 +1,4 @@
-"""forebay run: one service's job."""
+"""forebay run: run the jobs of services."""
 
 from __future__ import annotations
 
@@ -24,8 +24,8 @@ from forebay.runtime.process.log_files import name_log
 Examples:
   forebay run user-sessions
   forebay run user-sessions --set idle_timeout_ms=60000 --http-port 8080
-  forebay run user-sessions --trigger available-now      drain what waits, then end
-  forebay run user-sessions --restore                    the checkpoint may be lost: continue from the changelogs
+  forebay run user-sessions --trigger available-now      process all pending records, then end
+  forebay run user-sessions --restore                    if the checkpoint is lost, rebuild it from the changelogs
   forebay run user-sessions --slots 2 --conf spark.ui.enabled=true
   forebay run user-sessions device-alerts                several jobs in one process and one Spark
 
@@ -33,16 +33,16 @@ Examples:
 )
 @click.argument("services", nargs=-1, required=True, type=ServiceType(), metavar="SERVICE [SERVICE]...")
 @connection_options
-@click.option("--restore", is_flag=True, help="If the checkpoint is missing, take the state from the changelogs.")
+@click.option("--restore", is_flag=True, help="If the checkpoint is missing, rebuild it from the changelogs.")
 @click.option(
     "--check/--no-check",
     default=True,
-    help="First try the logic on synthetic records, as `forebay check`; --no-check for logic that acts on the world.",
+    help="First try the logic on synthetic records, like `forebay check`. Use --no-check if it has side effects.",
 )
 @click.option(
     "--create-topics/--no-create-topics",
     default=None,
-    help="Make the topics that don't exist. Default: on the embedded platform only.",
+    help="Create missing topics. Default: only on the embedded platform.",
 )
 @job_options
 def run(
@@ -54,12 +54,11 @@ def run(
     home: Path,
     **options: Any,
 ) -> None:
-    """Run SERVICE's job until Ctrl-C or SIGTERM, which end it after the running commit.
+    """Run SERVICE's job until Ctrl-C or SIGTERM, which stop it after the current commit.
 
-    Of several services each job has its own checkpoint, health and end: one that fails starts again, or ends, alone.
-
-    On another broker than the embedded one the topics must exist (`forebay topics create SERVICE`, with the same
-    --application and --tasks) unless --create-topics is given. After a stop, the same command resumes the job.
+    If there are several services, each job has its own checkpoint and health. If one fails, only that job restarts or
+    ends. On a broker other than the embedded one, the topics must exist (`forebay topics create SERVICE`, with the same
+    --application and --tasks) unless --create-topics is used. After a stop, the same command resumes the job.
     """
     if options["trigger"] == Trigger.CONTINUOUS.value:
         watch_given_folder()

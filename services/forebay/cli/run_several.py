@@ -29,23 +29,27 @@ def require_sharable(options: dict[str, Any]) -> None:
     """Raise click.UsageError for options that only one job can have."""
     for name, reason in _ALONE.items():
         if options[name]:
-            raise click.UsageError(f"--{_SPELLED.get(name, name)} is for one service only, because {reason}: name one")
+            raise click.UsageError(
+                f"--{_SPELLED.get(name, name)} applies to a single service, because {reason}: name one service, or "
+                "omit the option"
+            )
     for name in ("slots", "groups"):
         if options[name] > 1:
             raise click.UsageError(
-                f"--{name} {options[name]} is for one service only, because each of several has one slot: name one"
+                f"--{name} {options[name]} applies to a single service, because each of several services has one slot: "
+                "name one service, or omit the option"
             )
 
 
 def shared_engine(engine: dict[str, Any], jobs: int) -> dict[str, Any]:
-    """Return a job's fields of its spec if `jobs` jobs share the memory of the machine."""
+    """Return the fields of a job's spec if `jobs` jobs share the machine's memory."""
     largest = engine["max_state_bytes"] or state_bytes(memory_bytes() // jobs, engine["tables"] is Tables.PERSISTENT)
     return {**engine, "max_state_bytes": largest}
 
 
 @contextmanager
 def serve(jobs: Sequence[JobApplication], host: str, port: int) -> Iterator[None]:
-    """Serve health and metrics of all jobs at one port meanwhile; -1: not at all. Raises PortInUse."""
+    """Serve health and metrics of all jobs on one port while the block runs; -1: no port. Raises PortInUse."""
     if port < 0:
         yield
         return

@@ -25,8 +25,8 @@ The fields are those of the topic's record: `forebay services SERVICE` names its
 )
 @click.argument("topic")
 @click.argument("value", required=False)
-@click.option("--key", help="The record's key; without it the record has none.")
-@click.option("--tombstone", is_flag=True, help="Send no value: it deletes the key's row of a table.")
+@click.option("--key", help="The record's key. Default: no key.")
+@click.option("--tombstone", is_flag=True, help="Send no value, which deletes the key's row of a table.")
 @click.option("--timestamp", type=click.IntRange(min=0), help="The record's time, ms since the epoch. Default: now.")
 @connection_options
 def send(
@@ -34,7 +34,7 @@ def send(
 ) -> None:
     """Write one record to TOPIC. VALUE is JSON; key and value are encoded as the topic's service declares.
 
-    Avro values are registered with the schema registry by their contract.
+    The contracts of Avro values are registered with the schema registry.
     """
     if (value is None) != tombstone:
         raise click.UsageError(

@@ -1,4 +1,4 @@
-"""Show how a producer gets on: one updating line on a terminal, a line every 5 s elsewhere."""
+"""Progress of a producer: one updating line on a terminal, otherwise a line every 5 s."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _LIVE_EVERY_S = 0.25
 
 
 class Sending(Protocol):
-    """Receives the number of events sent so far, as often as one likes; a context manager."""
+    """A context manager that shows the progress of a producer."""
 
     def __enter__(self) -> Self: ...
 
@@ -25,11 +25,11 @@ class Sending(Protocol):
     ) -> None: ...
 
     def sent(self, count: int) -> None:
-        """Take in that `count` events are sent."""
+        """Record that `count` events were sent so far. It may be called at any rate."""
         ...
 
     def stopping(self) -> None:
-        """Take in that no more will be sent, but the broker may not have them all yet."""
+        """Record that no more events will be sent. The broker may not have acknowledged all yet."""
         ...
 
 
@@ -69,7 +69,7 @@ class PlainSending:
         return
 
     def sent(self, count: int) -> None:
-        """Print how far it is, if the last line is old enough."""
+        """Print the progress, if the last line is at least 5 s old."""
         line = self._meter.line(count)
         if line is not None:
             self._console.print(line, markup=False, highlight=False, soft_wrap=True)
@@ -79,7 +79,7 @@ class PlainSending:
 
 
 class LiveSending:
-    """Keeps one line of a terminal up to date; it is gone at the end."""
+    """Updates one line of a terminal, and removes it at the end."""
 
     def __init__(self, console: Console, topic: str, clock: Callable[[], float] = time.monotonic) -> None:
         self._live = Live(Text(f"{topic}: connecting"), console=console, auto_refresh=False, transient=True)
@@ -96,13 +96,13 @@ class LiveSending:
         self._live.stop()
 
     def sent(self, count: int) -> None:
-        """Show how far it is, a few times a second."""
+        """Show the progress, at most four times a second."""
         line = self._meter.line(count)
         if line is not None:
             self._live.update(Text(f"{line}   ({self._hint})"), refresh=True)
 
     def stopping(self) -> None:
-        """Show that the command waits for the end."""
+        """Show that the command waits for the broker."""
         self._hint = "waiting for the broker, Ctrl-C cancels"
 
 

@@ -1,4 +1,4 @@
-"""forebay serve: broker or registry as the process of a container."""
+"""forebay serve: run a broker or registry as the process of a container."""
 
 from __future__ import annotations
 
@@ -37,14 +37,14 @@ Examples:
   forebay serve broker --home /data --advertise kafka --properties /etc/kafka/tls.properties"""
 )
 @home_option
-@click.option("--advertise", required=True, metavar="HOST", help="Name under which clients reach this machine.")
+@click.option("--advertise", required=True, metavar="HOST", help="Host name under which clients reach this machine.")
 @_port("--port", 9092, "Port for clients.")
 @_port("--controller-port", 9093, "Port of the controller, on the loopback address.")
-@_port("--forwarded-port", 19092, "Port whose clients are sent to 127.0.0.1, for kubectl port-forward; 0: none.")
+@_port("--forwarded-port", 19092, "Port that advertises 127.0.0.1 to clients, for kubectl port-forward; 0: none.")
 @click.option(
     "--properties",
     type=click.Path(exists=True, dir_okay=False, path_type=Path),
-    help="File of broker settings (server.properties) that win over the usual ones, listeners too: TLS, passwords ...",
+    help="File of broker settings (server.properties), such as TLS. They override the defaults, even the listeners.",
 )
 def broker(
     home: Path, advertise: str, port: int, controller_port: int, forwarded_port: int, properties: Path | None

@@ -1,4 +1,4 @@
-"""forebay services: what the table of services holds."""
+"""forebay services: list services, and show their topics, stores and settings."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from forebay.utils.docstrings import described_arguments
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Setting:
-    """A setting of a service's logic: what --set takes."""
+    """A setting of a service's logic, for --set."""
 
     name: str
     kind: str
@@ -38,9 +38,9 @@ Examples:
 @services_argument
 @json_option
 def services(services: tuple[Service, ...], as_json: bool) -> None:
-    """List the services there are, or show all about each SERVICE: topics, stores, settings of its logic.
+    """List all services, or show the topics, stores and settings of each SERVICE.
 
-    Services of other packages are listed too: those that are installed, and those that --services names.
+    The list includes services of installed packages, and those of `forebay --services`.
     """
     if as_json:
         chosen = services or tuple(all_services().values())

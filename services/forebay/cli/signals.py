@@ -15,7 +15,7 @@ _SIGNALS = (signal.SIGINT, signal.SIGTERM)
 
 @contextmanager
 def stop_requests() -> Iterator[threading.Event]:
-    """Yield an event that the first SIGINT or SIGTERM sets; the second one acts as without this."""
+    """Yield an event that the first SIGINT or SIGTERM sets. A second signal acts as it did before the block."""
     stop = Flag()
     before = {number: signal.getsignal(number) for number in _SIGNALS}
 
@@ -36,7 +36,7 @@ def stop_requests() -> Iterator[threading.Event]:
 
 @contextmanager
 def terminable() -> Iterator[None]:
-    """Let SIGTERM interrupt as Ctrl-C does: a container's first process ignores it unless it asks for it."""
+    """Make SIGTERM raise KeyboardInterrupt. The first process of a container ignores SIGTERM by default."""
     before = signal.signal(signal.SIGTERM, signal.default_int_handler)
     try:
         yield

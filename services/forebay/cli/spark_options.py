@@ -1,4 +1,4 @@
-"""What the command line's options say of Spark."""
+"""The Spark options of the command line."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from forebay.runtime.kubernetes.executors import ExecutorPods
 
 
 def spark_options(options: dict[str, Any], jobs: int = 1) -> SparkOptions:
-    """Return how Spark runs that many jobs. Raises click.UsageError: options don't fit each other."""
+    """Return the options of a Spark that runs `jobs` jobs. Raises click.UsageError if options conflict."""
     if jobs > 1:
         return SparkOptions(1, options["memory"], options["conf"], jobs=jobs)
     return SparkOptions(options["slots"], options["memory"], options["conf"], _executors(options))

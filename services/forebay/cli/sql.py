@@ -41,27 +41,33 @@ Examples:
                                                        process history first; --run then continues
   forebay sql -e "SELECT * FROM avg_readings WHERE sensor = 'sensor-1';"
   forebay sql                                          a shell on a query server or an engine
-  forebay sql --live shop                              an engine that takes statements; `forebay sql` talks to it
+  forebay sql --live shop                              an engine that accepts statements from `forebay sql`
 
 Options that --run, --serve or --backfill do not know go to `forebay run`, `forebay queries` or `forebay backfill`,
 those that --live does not know to `forebay run`; `forebay sql --live NAME --help-live` lists its own.""",
 )
-@click.option("-f", "--file", "path", type=click.Path(exists=True, path_type=Path), help="A file, or a folder of .sql.")
-@click.option("-e", "--execute", "statement", help="One statement for the query server.")
+@click.option(
+    "-f",
+    "--file",
+    "path",
+    type=click.Path(exists=True, path_type=Path),
+    help="File of statements, or folder of .sql files.",
+)
+@click.option("-e", "--execute", "statement", help="Statement for the server; with -f SHOW, DESCRIBE, EXPLAIN.")
 @click.option("--run", "runs", is_flag=True, help="Run the file's statements as a job.")
 @click.option("--serve", "serves", is_flag=True, help="Answer queries of the file's job over HTTP.")
 @click.option("--backfill", "backfills", is_flag=True, help="Process the history of the file's inputs, then end.")
-@click.option("--live", "application", metavar="NAME", help="Run an engine that takes statements, over HTTP.")
+@click.option("--live", "application", metavar="NAME", help="Run an engine that accepts statements over HTTP.")
 @click.option(
     "--functions",
     multiple=True,
     type=click.Path(exists=True, dir_okay=False, path_type=Path),
-    help="A file of functions in Python; may be repeated.",
+    help="File of functions in Python. Repeatable.",
 )
-@click.option("--format", "how", type=click.Choice(FORMATS), default="table", help="How rows are shown.")
-@click.option("--server", default="http://127.0.0.1:7070", envvar="FOREBAY_SQL_SERVER", help="Query server's URL.")
+@click.option("--format", "how", type=click.Choice(FORMATS), default="table", help="Format of rows.")
+@click.option("--server", default="http://127.0.0.1:7070", envvar="FOREBAY_SQL_SERVER", help="URL of the server.")
 @click.option(
-    "--token-file", type=click.Path(exists=True, dir_okay=False, path_type=Path), help="Token that the server asks for."
+    "--token-file", type=click.Path(exists=True, dir_okay=False, path_type=Path), help="File with the server's token."
 )
 @connection_options
 @click.pass_context
@@ -82,10 +88,10 @@ def sql(
 ) -> None:
     """Check, run and query statements of ksqlDB's dialect (docs/sql.md).
 
-    With -f alone the file is checked and its plan printed. With --run it runs as a job until Ctrl-C; with --serve a
-    query server answers for that job; with --backfill the job's history is processed first. With --live an engine
-    takes statements and keeps them. Without a file, statements go to a query server or an engine, one by -e or many
-    in a shell.
+    With -f alone, the file is checked and its plan printed. With --run, it runs as a job until Ctrl-C. With --serve, a
+    query server answers queries of that job. With --backfill, the job's history is processed first. With --live, an
+    engine accepts statements and stores them. Without a file, statements are sent to a query server or an engine:
+    one with -e, or many in a shell.
     """
     modes = {"run": runs, "queries": serves, "backfill": backfills}
     commands = [name for name, is_asked in modes.items() if is_asked]
@@ -120,7 +126,7 @@ def sql(
 
 
 def _send(client: SqlClient, text: str, how: str) -> None:
-    """Send the statements of -e, and show what they give."""
+    """Send the statements of -e, and show their results."""
     try:
         for lines in Session(client).answers(text):
             show(lines, how)
@@ -129,7 +135,7 @@ def _send(client: SqlClient, text: str, how: str) -> None:
 
 
 def read_registry(connection: dict[str, Any]) -> SchemaRegistry:
-    """Return the registry that the options name. Raises RegistryUnavailable, which the statement's error reports."""
+    """Return the registry that the options specify. Raises RegistryUnavailable, which the statement's error reports."""
     try:
         return shared_registry(connect(**connection).registry())
     except click.UsageError:
@@ -139,7 +145,7 @@ def read_registry(connection: dict[str, Any]) -> SchemaRegistry:
 
 
 def _offline(path: Path, statement: str | None, how: str) -> None:
-    """Answer of the file alone: its plan if it can run, or SHOW, DESCRIBE, EXPLAIN. Raises SqlError."""
+    """Print a file's plan, or answer SHOW, DESCRIBE or EXPLAIN from the file alone. Raises SqlError."""
     statements, lookup = statements_of(path), Kept(path)
     statements_asked: list[Statement] = [Command("EXPLAIN", "ALL")]
     if statement is None:
@@ -151,7 +157,9 @@ def _offline(path: Path, statement: str | None, how: str) -> None:
     for statement_asked in statements_asked:
         if not isinstance(statement_asked, Command):
             raise SqlError(
-                statement_asked.place, "only SHOW, DESCRIBE and EXPLAIN are answered of a file; --run runs it"
+                statement_asked.place,
+                "without a query server, only SHOW, DESCRIBE and EXPLAIN are answered: run the file with --run, start "
+                "a query server with --serve, and send this statement without -f",
             )
         lines = describe(program, statement_asked)
         if statement_asked.verb == "EXPLAIN" and how == "table":
@@ -178,7 +186,7 @@ def token_of(file: Path | None) -> str:
 def _as_service(
     path: Path, command: str, connection: dict[str, Any], rest: Sequence[str], token_file: Path | None
 ) -> None:
-    """Run another command of ours on the file as a service. Raises SqlError."""
+    """Run another forebay command with the file as its service. Raises SqlError."""
     from forebay.cli.main import cli  # noqa: PLC0415 (the group imports this module)
 
     whole = path.resolve()

@@ -1,4 +1,4 @@
-"""A client of `POST /sql`, and how its rows are shown."""
+"""A client of `POST /sql`, and the output of its rows."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class SqlClient:
         token: sent with each request; "" for none.
 
     Raises:
-        click.UsageError: the server is no URL.
+        click.UsageError: `server` is not a URL.
     """
 
     def __init__(self, server: str, token: str = "") -> None:
@@ -39,7 +39,7 @@ class SqlClient:
         self._token = token
 
     def lines(self, sql: str) -> Iterator[dict[str, Any]]:
-        """Return what a statement gives, line by line as it comes. Raises click.ClickException with the reason."""
+        """Yield the lines of a statement's response as they arrive. Raises click.ClickException with the reason."""
         headers = {"Content-Type": "application/json"}
         if self._token:
             headers["Authorization"] = f"Bearer {self._token}"
@@ -85,13 +85,13 @@ def _reason(error: HTTPError) -> str:
 
 
 def show(lines: Iterator[dict[str, Any]], how: str) -> None:
-    """Print rows as they come: as a table of the terminal's width, as JSON lines, or as CSV."""
+    """Print rows as they arrive: as a table of the terminal's width, as JSON lines, or as CSV."""
     columns: list[str] = []
     table = _Table([], is_whole=True)
     for line in lines:
         if "columns" in line:
             columns = [column["name"] for column in line["columns"]]
-            # Rows of a query have types and may come one by one; an answer of SHOW, DESCRIBE or EXPLAIN is whole.
+            # Only columns of a query have types. Its rows may arrive one by one; other statements send all at once.
             table = _Table(columns, is_whole=not any("type" in column for column in line["columns"]))
             if how == "csv":
                 click.echo(_csv(columns))
@@ -117,7 +117,8 @@ class _Table:
     """Prints rows under their columns.
 
     Args:
-        is_whole: whether the widths can wait for all rows; otherwise a wider row widens its column from there on.
+        is_whole: whether to print all rows at the end, with widths that fit all. Otherwise each row is printed at
+            once, and a wider row widens its column from there on.
     """
 
     def __init__(self, columns: Sequence[str], *, is_whole: bool) -> None:
@@ -127,13 +128,13 @@ class _Table:
         self._widths: list[int] = []
 
     def add(self, cells: list[str]) -> None:
-        """Take a row, and print it if it does not have to wait for others."""
+        """Add a row, and print it at once unless the table is printed as a whole."""
         self._waiting.append(cells)
         if not self._is_whole:
             self._print()
 
     def end(self) -> None:
-        """Print what is left, or that there were no rows."""
+        """Print the remaining rows, or that there were none."""
         if self._waiting:
             self._print()
         if not self._widths:
@@ -152,11 +153,11 @@ class _Table:
 
 
 def widths_of(columns: Sequence[str], rows: Sequence[Sequence[str]], room: int, least: Sequence[int] = ()) -> list[int]:
-    """Return the columns' widths: what they need, all together no more than the room. A lone column is never cut.
+    """Return the columns' widths: as wide as their cells, but in total at most `room`. A single column is never cut.
 
     Args:
         rows: cells in the order of the columns.
-        least: widths of the rows before.
+        least: minimum widths, from the rows printed before.
     """
     widths = [
         max(len(name), *(len(row[at]) for row in rows if at < len(row)), *least[at : at + 1], 8)

@@ -1,4 +1,4 @@
-"""forebay sql --live: an engine that takes statements over HTTP, keeps them, and runs their job."""
+"""forebay sql --live: an engine that accepts statements over HTTP, stores them, and runs their job."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ from typing import Any
 import click
 
 from forebay.cli.connection import connect, connection_options
-from forebay.cli.created import create_missing
 from forebay.cli.queries import token_option
 from forebay.cli.signals import stop_requests
 from forebay.cli.sql import given_connection
+from forebay.cli.topic_creation import create_missing
 from forebay.cli.watched_files import watch_given_folder
 from forebay.http.messages import Limits, Tls
 from forebay.http.server import HttpServer
-from forebay.kafka.patience import keep_trying
+from forebay.kafka.retrying import keep_trying
 from forebay.live.directory import EngineRuns, hold_directory
 from forebay.live.engine import Engine
 from forebay.live.history import UnreadableChange
@@ -41,17 +41,17 @@ _LOOPBACK = ("127.0.0.1", "localhost", "::1")
 )
 @click.argument("application", metavar="NAME")
 @connection_options
-@click.option("--http-host", default="127.0.0.1", help="Address to serve on; another than this needs a token.")
+@click.option("--http-host", default="127.0.0.1", help="Address to serve on. Other addresses need a token.")
 @click.option("--http-port", type=click.IntRange(0, 65535), default=7070, help="Port to serve on; 0: a free one.")
 @token_option("--token-file", "reads", "File with a token that requests must send: Authorization: Bearer TOKEN.")
 @token_option(
     "--change-token-file",
     "changes",
-    "File with the token that statements need which change something. Default: that of --token-file.",
+    "File with the token for statements that change something. Default: that of --token-file.",
 )
 @click.option("--tls-certificate", type=_FILE, help="Certificate, PEM: serve https. Needs --tls-key.")
 @click.option("--tls-key", type=_FILE, help="Key of the certificate, PEM.")
-@click.option("--log-format", type=click.Choice(["text", "json"]), default="text", help="How the engine logs.")
+@click.option("--log-format", type=click.Choice(["text", "json"]), default="text", help="Format of log lines.")
 @click.pass_context
 def live(
     context: click.Context,
@@ -66,9 +66,9 @@ def live(
     log_format: str,
     **connection: Any,
 ) -> None:
-    """Run the engine NAME: it takes statements of SQL over HTTP, keeps them in NAME-statements, and runs their job.
+    """Run the engine NAME. It accepts SQL statements over HTTP, stores them in NAME-statements, and runs their job.
 
-    Other options are those of `forebay run`, for the job. After a stop, the same command resumes.
+    All other options are those of `forebay run`, for the job. After a stop, the same command resumes.
     """
     configure_logging(log_format)
     if name_of(Path(f"{application}.sql")) != application:
@@ -108,7 +108,7 @@ def live(
             pages = EnginePages(engine, kafka, Gate(tokens=tokens), Gate(changes or reads), end)
             server = HttpServer(pages.answer, http_host, http_port, Limits(), tls)
             scheme = "http" if tls is None else "https"
-            log.info("%s: statements are taken at %s://%s:%d/sql", application, scheme, http_host, server.port)
+            log.info("%s: statements are accepted at %s://%s:%d/sql", application, scheme, http_host, server.port)
             try:
                 while not stop.wait(_CHECK_SECONDS):
                     engine.check()

@@ -20,7 +20,7 @@ Lines = Iterator[dict[str, Any]]
 
 
 class Session:
-    """Settings of SET and variables of DEFINE, which hold for the statements after them.
+    """Settings of SET and variables of DEFINE, which apply to the statements after them.
 
     Args:
         client: sends the statements.
@@ -33,7 +33,7 @@ class Session:
         self._types: dict[str, SqlType] = {}
 
     def answers(self, text: str) -> Iterator[Lines]:
-        """Yield the answer of each statement of a text; those of one text that all change something are sent together.
+        """Yield the response to each statement of a text. If all of them change something, send them in one request.
 
         Raises SqlError, click.ClickException.
         """
@@ -43,7 +43,7 @@ class Session:
         except SqlError:
             if self._settings or self._variables.values or _needs_session(text):
                 raise
-            yield self._client.lines(text)  # a type that an engine's statements created is known there
+            yield self._client.lines(text)  # the engine may know types that its former statements created
             return
         self._variables, self._types = variables, types
         yield from self._statements([statement for statement in statements if not isinstance(statement, Define)])
@@ -81,7 +81,7 @@ class Session:
 def _with_scripts(
     statements: Sequence[Statement], types: dict[str, SqlType], variables: Variables
 ) -> Iterator[Statement]:
-    """Yield statements, those of RUN SCRIPT's files in its place. Raises SqlError."""
+    """Yield the statements, with each RUN SCRIPT replaced by its file's statements. Raises SqlError."""
     for statement in statements:
         if isinstance(statement, RunScript):
             yield from Scripts(types, variables).read(Path(statement.path).expanduser(), statement.place)

@@ -61,14 +61,14 @@ _HELP = """Statements end with a semicolon and may take several lines.
   DESCRIBE name;  EXPLAIN query;
   SELECT ... FROM table WHERE key = ...;      rows as of now
   SELECT ... FROM name EMIT CHANGES;          rows as they change; Ctrl-C ends it
-  SET 'auto.offset.reset' = 'earliest';       for the statements after it: a push begins with what is on the topic
-  DEFINE name = 'value';  SHOW VARIABLES;     ${name} in the statements after it
-  RUN SCRIPT 'file.sql';                      the statements of a file of this machine
+  SET 'auto.offset.reset' = 'earliest';       later push queries begin with the existing records
+  DEFINE name = 'value';  SHOW VARIABLES;     later statements may contain ${name}
+  RUN SCRIPT 'file.sql';                      run the statements of a local file
   format table|json|csv      help      exit"""
 
 
 def shell(client: SqlClient, how: str) -> None:
-    """Read statements and show what they give, until `exit` or the end of the input."""
+    """Read statements and show their results, until `exit` or the end of the input."""
     history, session = _prepare_history(), Session(client)
     click.echo("forebay sql: `help` lists what can be written, `exit` ends")
     text = ""
@@ -120,13 +120,13 @@ def _format(word: str, how: str) -> str:
 
 
 def completions(start: str) -> list[str]:
-    """Return the words that begin so."""
+    """Return the known words that begin with `start`, in either case."""
     known = {*WORDS, *SIGNATURES, *SPECIAL, *AGGREGATES}
     return sorted(word for word in known if word.startswith(start.upper()))
 
 
 def _prepare_history() -> Path:
-    """Return the history's file, with completion and history set up where the terminal has them."""
+    """Set up completion and history if readline is available. Return the history's file."""
     file = Path.home() / ".forebay_sql_history"
     with suppress(ImportError, OSError):
         import readline  # noqa: PLC0415 (not on every system)
@@ -144,5 +144,5 @@ def _keep(file: Path) -> None:
 
         readline.set_history_length(1000)
         readline.write_history_file(file)
-        # Statements may contain data of INSERT INTO.
+        # Only the user may read the file: statements of INSERT INTO contain data.
         file.chmod(0o600)

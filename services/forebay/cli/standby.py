@@ -1,4 +1,4 @@
-"""forebay standby: warm copies of a job's state."""
+"""forebay standby: keep warm copies of a job's state."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ import click
 
 from forebay.catalog import Service
 from forebay.cli.connection import connect, connection_options
-from forebay.cli.following import following_options, job_settings
+from forebay.cli.follower_options import following_options, job_settings
 from forebay.cli.names import service_argument
 from forebay.cli.signals import stop_requests
 from forebay.cli.watched_files import watch_given_folder
 from forebay.http.health import health_server
-from forebay.kafka.patience import keep_trying
+from forebay.kafka.retrying import keep_trying
 from forebay.runtime.maintenance.standby import standby_of
 from forebay.runtime.maintenance.standby_metrics import StandbyMetrics
 from forebay.runtime.process.logs import configure_logging
@@ -33,16 +33,18 @@ Examples:
 @service_argument
 @connection_options
 @following_options
-@click.option("--directory", required=True, help="Where the copies are kept: a local disk of the machine to take over.")
+@click.option(
+    "--directory", required=True, help="Directory of the copies, on a local disk of the machine that takes over."
+)
 @click.option("--http-host", default="127.0.0.1", help="Address of /healthz, /readyz and /metrics.")
 @click.option(
     "--http-port",
     type=click.IntRange(-1, 65_535),
     default=-1,
-    help="Their port; 0: a free one, -1: none.",
+    help="Port of these pages. 0: a free port; -1: none.",
     show_default=True,
 )
-@click.option("--every-ms", type=click.IntRange(10), default=1_000, help="How often they are brought up to date.")
+@click.option("--every-ms", type=click.IntRange(10), default=1_000, help="How often the copies are updated.")
 def standby(
     service: Service,
     home: Path,
@@ -57,8 +59,8 @@ def standby(
 ) -> None:
     """Follow SERVICE's changelogs and keep copies of its tasks' tables, until Ctrl-C or SIGTERM.
 
-    A job started with --standby-directory on the same machine begins with them and reads only what came since from its
-    checkpoint.
+    A job started with --standby-directory on the same machine begins with these copies, and reads only later changes
+    from its checkpoint.
     """
     configure_logging(log_format)
     watch_given_folder()

@@ -1,4 +1,4 @@
-"""forebay status: what runs, and where: the platform's processes, and the jobs on a broker."""
+"""forebay status: the platform's processes, and the jobs on a broker."""
 
 from __future__ import annotations
 
@@ -34,8 +34,8 @@ Examples:
 def status(ctx: click.Context, /, applications: tuple[str, ...], home: Path, as_json: bool, **connection: Any) -> None:
     """Show the platform's processes, ports, memory and endpoints, and the jobs: state, lag, failed records.
 
-    JOB is an application id, which is a service's name by default. Exit code 3 says that a part of the platform
-    doesn't run.
+    JOB is an application id, which is the service's name by default. The exit code is 3 if a part of the platform is
+    down.
     """
     is_own = not connection["bootstrap_servers"]
     state = Platform(home).status()

@@ -1,4 +1,4 @@
-"""forebay store: what a job's stores were written as, and making them fit what is declared."""
+"""forebay store: convert a job's stores to their current declaration."""
 
 from __future__ import annotations
 
@@ -37,10 +37,10 @@ Examples:
 @connection_options
 @ending_job_options
 def upgrade(service: Service, dry_run: bool, home: Path, **options: Any) -> None:
-    """Convert the rows of SERVICE's stores to what is declared now: another kind, or another retention.
+    """Convert SERVICE's stores to their current declaration, such as another store format or retention.
 
-    Stop the job first. Each task's rows are converted as a part of one commit, in its transaction; records that wait
-    are processed. Give the options that the job is run with.
+    Stop the job first, and use the same options as for `forebay run`. Each task's rows are converted in the
+    transaction of one commit. Pending records are processed, too.
     """
     (service,) = rename_topics((service,), options["topics"])
     connection = {name: options[name] for name in ("bootstrap_servers", "schema_registry_url", "kafka_options")}

@@ -54,8 +54,8 @@ Examples:
     envvar="FOREBAY_TAIL_FROM",
     help="Where to start. Default: the end when following, else the beginning.",
 )
-@click.option("--count", type=click.IntRange(min=1), help="Stop after so many records.")
-@click.option("--wait-seconds", type=click.FloatRange(0), help="With --count: fail if so many have not come by then.")
+@click.option("--count", type=click.IntRange(min=1), help="Stop after this many records.")
+@click.option("--wait-seconds", type=click.FloatRange(0), help="With --count: fail if fewer have arrived by then.")
 @click.option("--follow/--no-follow", default=True, help="Wait for more, or stop at the current end.")
 @click.option("--key", help="Only records with this key.")
 @click.option("--headers/--no-headers", default=None, help="Show headers. Default: for .errors and .late topics.")
@@ -71,10 +71,10 @@ def tail(
     headers: bool | None,
     **connection: Any,
 ) -> None:
-    """Print a topic's records, decoded, committed ones only: one JSON object a line, until Ctrl-C.
+    """Print a topic's committed records, decoded: one JSON object per line, until Ctrl-C.
 
-    The formats of a service's topics and changelogs are those that its job declares. Other values are printed as Avro,
-    JSON, text or hexadecimal digits, with a note.
+    Topics and changelogs of a service are decoded in the formats that its job declares. Other values are printed as
+    Avro, JSON, text or hexadecimal digits, with a note.
     """
     if wait_seconds is not None and count is None:
         raise click.UsageError("--wait-seconds needs --count, the number of records to wait for")

@@ -1,4 +1,4 @@
-"""forebay topics: create and describe what the table of services declares."""
+"""forebay topics: create and describe the topics of services."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def _options(command: Command) -> Command:
 def topics() -> None:
     """Create and describe the services' topics: inputs, outputs, errors, late records, changelogs.
 
-    Names, partitions and configuration come from the table of services. Without SERVICE: those of all.
+    The services declare names, partitions and configuration. Default: the topics of all services.
     """
 
 
@@ -96,7 +96,7 @@ def describe(
     as_json: bool,
     **connection: Any,
 ) -> None:
-    """Show topics as they are: partitions, copies, id, configuration; and where they are not as declared."""
+    """Show existing topics and their differences from the declaration: partitions, replicas, id, configuration."""
     declared = _declare(services, application, tasks, topics)
     admin = TopicAdmin(connect(**connection))
     existing = admin.describe(topic.name for topic in declared)
@@ -115,7 +115,7 @@ def _declare(services: tuple[Service, ...], application: str, tasks: int | None,
 
 
 def _inputs(services: tuple[Service, ...], topics: dict[str, str]) -> set[str]:
-    """Return the topics that are read, and written by none of the services."""
+    """Return the input topics that none of the services writes."""
     chosen = rename_topics(services or all_services().values(), topics)
     written = {topic.name for service in chosen for topic in service.outputs}
     return {topic.name for service in chosen for topic in service.inputs} - written
@@ -145,7 +145,7 @@ def _facts(declared: Topic, existing: TopicDescription | None) -> dict[str, Any]
 
 def _lines(declared: Topic, existing: TopicDescription | None) -> list[str]:
     if existing is None:
-        return [f"{declared.name}: does not exist; `forebay topics create` makes it"]
+        return [f"{declared.name}: does not exist; `forebay topics create` creates it"]
     copies = f"{existing.replication_factor} {'copy' if existing.replication_factor == 1 else 'copies'}"
     config = " ".join(f"{name}={existing.config[name]}" for name in sorted(existing.own))
     return [

@@ -1,4 +1,4 @@
-"""forebay topology: what a service's job consists of."""
+"""forebay topology: print the topology of a service's job."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from enum import Enum
 
 import click
 
-from forebay.builder.picture import picture_of
+from forebay.builder.description import picture_of
 from forebay.builder.render import as_mermaid, as_text
 from forebay.catalog import Service
 from forebay.cli.names import ServiceType
@@ -34,7 +34,7 @@ Examples:
     default=Format.TEXT.value,
     help="text, or a flow chart in Mermaid's language.",
 )
-@click.option("--application", help="Application id, which begins the changelogs' names. Default: the service's name.")
+@click.option("--application", help="Application id, the prefix of the changelogs' names. Default: the service's name.")
 def topology(service: Service, form: str, application: str | None) -> None:
     """Print a service's sub-topologies, steps, stores, repartitions and topics, changelogs included.
 

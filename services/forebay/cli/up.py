@@ -22,13 +22,13 @@ Examples:
   FOREBAY_HOME=/data/forebay forebay up"""
 )
 @home_option
-@click.option("--broker-port", type=_PORT, help="The broker's port. Default: that of the last start, else a free one.")
+@click.option("--broker-port", type=_PORT, help="The broker's port. Default: the last start's, or a free port.")
 @click.option("--registry-port", type=_PORT, help="The registry's port. Default: as for the broker.")
 def up(home: Path, broker_port: int | None, registry_port: int | None) -> None:
     """Start the embedded Kafka broker and schema registry, and wait until they answer.
 
-    They run in the background until `forebay down`. What runs already is left alone; what was stopped
-    resumes with its data on the same ports. The first start downloads about 140 MB, once per user.
+    They run in the background until `forebay down`. A process that already runs is left alone; a stopped one resumes
+    with its data on the same port. The first start downloads about 140 MB, once per user.
     """
     console = Console()
     endpoints = Platform(home, Ports(broker_port, registry_port)).up(progress_for(console))

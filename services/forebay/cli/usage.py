@@ -1,4 +1,4 @@
-"""Say what was wrong with a command line, and what would have been right."""
+"""Error messages for a wrong command line."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ import click
 from forebay.utils.spelling import did_you_mean
 
 _FEW = 6
-"""Up to so many options are listed when none is similar to an unknown one."""
+"""The most options that are listed if none is similar to an unknown option."""
 
 
 def explain(error: click.UsageError) -> str:
-    """Return one line: the fault, the option that was probably meant if one was unknown, and where to read on."""
+    """Return one line with the mistake, a suggestion if an option is unknown, and the --help to read."""
     context = error.ctx
     message = error.format_message().rstrip(".")
     path = context.command_path if context else "forebay"

@@ -1,4 +1,4 @@
-"""forebay views: the contracts of a service made of SQL views, and what its entry must say."""
+"""forebay views: check or write the contracts of a service of SQL views."""
 
 from __future__ import annotations
 
@@ -26,10 +26,10 @@ Examples:
 @click.option("--write", is_flag=True, help="Write the contracts that are missing or out of date.")
 @click.option("--plan", is_flag=True, help="Print what each view computes, as EXPLAIN of `forebay sql` does.")
 def views(service: Service, write: bool, plan: bool) -> int:
-    """Check the contracts of a SERVICE made of SQL views: records of rows, stores and repartitions.
+    """Check the contracts of a SERVICE of SQL views: records of rows, stores and repartition topics.
 
-    They follow from the views' files, so they are never written by hand. Exits with 1 if one is out of date, or if the
-    service's entry in the table of services says otherwise than its views.
+    They are derived from the views' files, so they are never written by hand. The exit code is 1 if a contract is out
+    of date, or if the service's declaration does not match its views.
     """
     job = load_job(service.job)
     plans = plans_of(job)
@@ -51,7 +51,7 @@ def views(service: Service, write: bool, plan: bool) -> int:
     for line in wrong:
         click.echo(f"the entry of {service.name} in the table of services: {line}")
     if stale:
-        click.echo(f"`forebay views {service.name} --write` writes what is out of date")
+        click.echo(f"`forebay views {service.name} --write` writes the contracts that are out of date")
     return int(bool(stale or wrong))
 
 

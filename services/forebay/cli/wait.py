@@ -1,4 +1,4 @@
-"""forebay wait: until broker and registry answer, and topics exist."""
+"""forebay wait: wait until broker and registry answer and topics exist."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from forebay.cli.signals import terminable
 from forebay.codec import Unavailable
 from forebay.kafka.admin import TopicAdmin
 from forebay.kafka.errors import KafkaRefused
-from forebay.kafka.patience import REFUSED_S, keep_trying
 from forebay.kafka.registry import SchemaRegistry
+from forebay.kafka.retrying import REFUSED_S, keep_trying
 from forebay.runtime.process.logs import configure_logging
 
 _ANSWER_SECONDS = 5.0
@@ -26,12 +26,12 @@ _NO_SUCH = "forebay-wait"
 Examples:
   forebay wait --seconds 60 --bootstrap-servers broker:9092 --schema-registry-url http://registry:8080/apis/ccompat/v7"""
 )
-@click.option("--seconds", type=click.FloatRange(min=0), default=300.0, help="Longest time to wait for each.")
-@click.option("--topic", "topics", multiple=True, help="Wait until this topic exists, too.")
+@click.option("--seconds", type=click.FloatRange(min=0), default=300.0, help="Maximum time to wait for each.")
+@click.option("--topic", "topics", multiple=True, help="Wait until this topic exists, too. Repeatable.")
 @connection_options
 @terminable()
 def wait(seconds: float, topics: tuple[str, ...], **connection: Any) -> None:
-    """Wait until the broker and the schema registry answer. Exit code 1 if one doesn't in time."""
+    """Wait until the broker and the schema registry answer. The exit code is 1 if one does not answer in time."""
     configure_logging("text")
     settings = connect(**connection)
     admin = TopicAdmin(settings, _ANSWER_SECONDS)

@@ -1,4 +1,4 @@
-"""Certificates that change while a process runs: clients read them only when they are created."""
+"""Restart of a process whose certificates change, because clients read them only when they are created."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from pathlib import Path
 import click
 
 VARIABLE = "FOREBAY_WATCH"
-"""A folder of files; when they change, the process ends as at SIGTERM, so that its container starts again with them.
+"""The variable with a folder. If its files change, the process ends as at SIGTERM, and its container restarts.
 
 Only commands that run until they are stopped watch it. If a command that ends by itself were stopped, a Job would be
 complete with a part of its work, and a command that a user runs with `kubectl exec` would be cut off.
@@ -39,8 +39,8 @@ def watch_given_folder() -> None:
 def watch(folder: Path, end: Callable[[], None], pause: Callable[[float], object] = time.sleep) -> None:
     """Call `end` once after the files of a folder have changed.
 
-    The processes of a job end at different times: each waits up to two minutes first. Former certificates are valid for
-    longer than that.
+    Wait up to two minutes first, so that the processes of a job end at different times. The old certificates are valid
+    for longer than that.
 
     Args:
         pause: waits for a number of seconds.

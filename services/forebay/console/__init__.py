@@ -1,1 +1,1 @@
-"""The console: jobs, their topologies, stores, errors and topics, seen in a browser."""
+"""The console: a web page of jobs, with their topologies, stores, errors and topics."""

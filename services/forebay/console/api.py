@@ -1,4 +1,4 @@
-"""What the console's pages ask for, as JSON."""
+"""The JSON API of the console's pages."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict
 from typing import Any
 
+from forebay.builder.description import picture_of
 from forebay.builder.drawing import graph_of
-from forebay.builder.picture import picture_of
 from forebay.codec import DecodeError, Unavailable
 from forebay.console.engines import Engines
 from forebay.console.local_queries import LocalQueries
@@ -28,16 +28,16 @@ _PATIENCE_S = 15.0
 
 
 class UnknownJob(LookupError):
-    """The console watches no such job; the message names those it does."""
+    """The console watches no such job. The message lists the watched jobs."""
 
 
 class Api:
-    """Answers what the pages ask.
+    """Answers the requests of the pages.
 
     Args:
-        watchers: of the jobs, in the order they are shown.
+        watchers: watchers of the jobs, in the order of the list.
         clock: seconds since the epoch.
-        engines: engines of SQL; None: none is watched.
+        engines: SQL engines; None: no engine is watched.
     """
 
     def __init__(
@@ -57,7 +57,7 @@ class Api:
         self._silent: tuple[float, str] = (0.0, "")
 
     def answer(self, request: Request) -> Answer:
-        """Answer a request whose path begins with `api`; an error is reported as `{"error": ...}`."""
+        """Return the response to a request whose path begins with `api`. Errors are returned as `{"error": ...}`."""
         try:
             match request.path[1:]:
                 case ("jobs",):
@@ -100,7 +100,7 @@ class Api:
         return _json({"at_ms": int(now * 1000), "jobs": [watcher.overview(now) for watcher in self._watchers.values()]})
 
     def _job(self, watcher: JobWatcher, request: Request) -> Answer:
-        """Return a job as it is now; with `topology=1` what does not change as well."""
+        """Return the current state of a job, with `topology=1` also its topology."""
         parameters.check_names(request.parameters, ("topology",))
         now = self._clock()
         shown = {"at_ms": int(now * 1000), "job": watcher.overview(now), **watcher.live(), **self._reports(watcher)}
@@ -109,7 +109,7 @@ class Api:
         return _json(shown)
 
     def _reports(self, watcher: JobWatcher) -> dict[str, Any]:
-        # A broker that is away takes seconds to say so: a page is not kept waiting by it each time.
+        # A request to a broker that is down takes seconds to fail. Do not make the page wait for it each time.
         until, said = self._silent
         if self._clock() < until:
             return {"reports": [], "reports_error": said, "restores": []}

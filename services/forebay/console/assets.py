@@ -1,4 +1,4 @@
-"""The console's pages: files of this package, kept in memory, served with what a browser must not do with them."""
+"""The files of the console's page, which are kept in memory and served with a content security policy."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src 'self'; "
     "base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
 )
-"""Only the console's own files run, and nothing is sent elsewhere, regardless of a record's content."""
+"""Only the console's own scripts run, and nothing is sent elsewhere, regardless of the content of records."""
 
 _HEADERS: Mapping[str, str] = MappingProxyType(
     {
@@ -31,7 +31,7 @@ _HEADERS: Mapping[str, str] = MappingProxyType(
 
 
 def assets() -> dict[tuple[str, ...], Answer]:
-    """Return the answer to each path of a page's file; the empty path is the page itself."""
+    """Return the responses for the page's files, by path. The empty path is the page itself."""
     answers: dict[tuple[str, ...], Answer] = {
         (file.name,): Answer(200, _TYPES[file.name.rpartition(".")[2]], file.read_bytes(), _HEADERS)
         for file in (files(__package__) / "pages").iterdir()

@@ -1,4 +1,4 @@
-"""What waits for a job that does not run: its lag, from what the broker knows."""
+"""The lag of a job that does not run, computed from its committed offsets."""
 
 from __future__ import annotations
 
@@ -6,11 +6,11 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 
 from forebay.codec import Unavailable
-from forebay.console.watched import WatchedJob
+from forebay.console.job_address import WatchedJob
 from forebay.kafka.errors import KafkaRefused
 
 _EVERY_S = 10.0
-"""A job that has stopped is asked for less often than one that reports."""
+"""Interval of requests for a stopped job, which is longer than that of reports."""
 
 Lag = Callable[[str, Sequence[str]], Mapping[str, int]]
 """Returns a job's lag by topic, from its application id and its inputs. Raises Unavailable, KafkaRefused."""
@@ -20,8 +20,8 @@ class BacklogReader:
     """Reads the lag of one job.
 
     Args:
-        lag: asks the broker.
-        monotonic: seconds.
+        lag: returns the lag from the broker.
+        monotonic: clock, in seconds.
     """
 
     def __init__(self, job: WatchedJob, lag: Lag, monotonic: Callable[[], float] = time.monotonic) -> None:
@@ -34,7 +34,7 @@ class BacklogReader:
         self._latest: Mapping[str, int] = {}
 
     def read(self) -> Mapping[str, int]:
-        """Return the lag by topic; nothing if the job never committed or the broker does not answer."""
+        """Return the lag by topic; {} if the job never committed or the broker does not answer."""
         now = self._monotonic()
         if now >= self._due_at:
             try:
@@ -45,5 +45,5 @@ class BacklogReader:
         return self._latest
 
     def forget(self) -> None:
-        """Ask the broker at the next reading, since the job has run in the meantime."""
+        """Discard the cached lag, because the job has run in the meantime."""
         self._due_at = 0.0

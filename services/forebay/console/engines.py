@@ -1,4 +1,4 @@
-"""Engines of SQL that a console watches: it asks each for its status."""
+"""The SQL engines that a console watches by requesting their status."""
 
 from __future__ import annotations
 
@@ -7,19 +7,19 @@ from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
-from forebay.console.watched import NoAnswer, page
+from forebay.console.job_address import NoAnswer, page
 
 _FIELDS = {"state", "queries", "ends"}
-"""What the console shows of an engine."""
+"""The fields of an engine's status that the console shows."""
 _OTHER = "it answers, but not as an engine does: use the address of `forebay sql --live`"
 
 
 class Engines:
-    """Asks engines, all at the same time.
+    """Requests the status of engines concurrently.
 
     Args:
-        urls: their addresses.
-        token: what they require; "" for none.
+        urls: URLs of the engines.
+        token: token that they require; "" for none.
     """
 
     def __init__(self, urls: Sequence[str] = (), token: str = "") -> None:
@@ -27,7 +27,7 @@ class Engines:
         self._token = token
 
     def read(self) -> list[dict[str, Any]]:
-        """Return each engine's status with its address, or why it has none."""
+        """Return each engine's URL with its status, or with the reason why it is unknown."""
         if not self._urls:
             return []
         with ThreadPoolExecutor(len(self._urls)) as pool:

@@ -1,4 +1,4 @@
-"""What happened to a job: its restarts with their reasons, and the changes of its state."""
+"""The events of a job: restarts with their reasons, and changes of its state."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ class Event:
 
     Args:
         at_ms: ms since the epoch.
-        what: "query" or "worker" for a restart of it; otherwise the state that began.
+        what: "query" or "worker" if it was restarted; otherwise the new state.
     """
 
     at_ms: int
@@ -31,18 +31,18 @@ class Events:
         self._state = ""
 
     def note_restarts(self, restarts: Iterable[Mapping[str, Any]]) -> None:
-        """Take in the restarts that a job lists; those that were listed before are kept once."""
+        """Add the restarts that a job lists, without those that were added before."""
         listed = {Event(int(item["at_ms"]), str(item["what"]), str(item["reason"])) for item in restarts}
         self._keep({*self._events, *listed})
 
     def note_state(self, state: str, at_ms: int, reason: str) -> None:
-        """Take in the job's state; the first one and one that lasts are not events."""
+        """Add an event if the job's state has changed. The first state is not an event."""
         before, self._state = self._state, state
         if before and before != state:
             self._keep({*self._events, Event(at_ms, state, reason)})
 
     def to_json(self) -> list[dict[str, Any]]:
-        """Return them, newest first."""
+        """Return the events, newest first."""
         return [asdict(event) for event in reversed(self._events)]
 
     def _keep(self, events: Iterable[Event]) -> None:

@@ -1,4 +1,4 @@
-"""What groups committed, with the metadata of each offset."""
+"""Reads the offsets that groups committed, with their metadata."""
 
 from __future__ import annotations
 
@@ -8,19 +8,19 @@ from contextlib import suppress
 
 from confluent_kafka import Consumer, KafkaException, TopicPartition
 
-from forebay.kafka.committed import read_committed
+from forebay.kafka.committed_offsets import read_committed
 from forebay.kafka.errors import failure_of
 from forebay.kafka.settings import KafkaSettings
 
 SECONDS = 5.0
-"""How long to wait for the broker."""
+"""Timeout of requests to the broker, in seconds."""
 
 
 class GroupOffsets:
-    """Reads what groups committed; a consumer for each, made once, which never joins.
+    """Reads committed offsets with one consumer per group, which never joins the group.
 
-    An admin client could read them all, but it ends the process where a group's coordinator is not ready or moves
-    (librdkafka, issue 5040).
+    An admin client could read all groups, but it crashes the process if a group's coordinator is not ready or moves
+    (librdkafka issue 5040).
     """
 
     def __init__(self, kafka: KafkaSettings) -> None:
@@ -29,7 +29,7 @@ class GroupOffsets:
         self._lock = threading.Lock()
 
     def read(self, group: str, topics: Iterable[str]) -> list[TopicPartition]:
-        """Return what a group committed of the partitions of these topics; of a missing topic nothing.
+        """Return the offsets that a group committed for topics. Missing topics are left out.
 
         Raises:
             Unavailable: the broker does not answer, or a right is missing.
@@ -47,7 +47,7 @@ class GroupOffsets:
         return [place for place in committed if place.error is None and place.offset >= 0]
 
     def leave(self, group: str) -> None:
-        """Close a group's connection, if it has one."""
+        """Close the consumer of a group, if there is one."""
         with self._lock:
             consumer = self._consumers.pop(group, None)
         if consumer is not None:

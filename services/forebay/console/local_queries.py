@@ -1,4 +1,4 @@
-"""Query servers that the console starts itself if none is named, once a page asks for a job's stores."""
+"""Query servers that the console starts when a page requests a job's stores and no server is specified."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import subprocess
 import threading
 from collections.abc import Callable, Sequence
 
-from forebay.console.watched import NoAnswer, WatchedJob, page
+from forebay.console.job_address import NoAnswer, WatchedJob, page
 from forebay.platform.ports import HOST, free_port
 
 _END_SECONDS = 10.0
@@ -16,7 +16,7 @@ class LocalQueries:
     """Starts a query server for a job, as a child that ends with the console.
 
     Args:
-        command: of a query server: of a job, on a port.
+        command: returns the command of a query server for a job, on a port.
     """
 
     def __init__(self, command: Callable[[WatchedJob, int], Sequence[str]]) -> None:
@@ -26,7 +26,7 @@ class LocalQueries:
         self._lock = threading.Lock()
 
     def address(self, job: WatchedJob) -> str:
-        """Return the URL of the job's query server; start it unless it runs."""
+        """Return the URL of the job's query server. Start the server unless it runs."""
         if job.queries:
             return job.queries
         with self._lock:
@@ -38,19 +38,19 @@ class LocalQueries:
             return running[1]
 
     def starting(self, job: WatchedJob) -> str:
-        """Return why a query server started here can't be asked yet; "" when it can. Starts what is missing."""
+        """Return why the query server of a job is not ready yet; "" if it is. Start the server if necessary."""
         address = self.address(job)
         if job.queries or address in self._answered:
-            return ""  # the query itself reports what it answers, or that it does not
+            return ""  # the request itself will report the server's answer, or that it does not answer
         try:
             page(f"{address}/healthz")
         except NoAnswer:
-            return "the query server of this job is starting: a few seconds"
+            return "the query server of this job is starting: retry in a few seconds"
         self._answered.add(address)
         return ""
 
     def close(self) -> None:
-        """End those that were started."""
+        """Stop the query servers that were started."""
         with self._lock:
             processes = [process for process, _ in self._running.values()]
             self._running.clear()

@@ -1,4 +1,4 @@
-"""A job at one moment, from its metrics, and the rates between two moments."""
+"""Samples of a job's metrics, and the rates between two samples."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from forebay.runtime.observability.latencies import LAST_MINUTE
 RATE_SECONDS = 10.0
 
 Count = tuple[str, str]
-"""A counter: what it counts, and of which topic, kind, store or arrow ("sub-topology from to")."""
+"""A counter: its name, and the topic, kind, store or edge ("sub-topology from to") that it counts."""
 
 _COUNTERS: Mapping[str, tuple[str, ...]] = {
     "in": ("forebay_records_in_total", "topic"),
@@ -35,7 +35,7 @@ _OF_TASKS: Mapping[str, str] = {
 
 @dataclass(frozen=True, slots=True)
 class StoreLevel:
-    """What a store holds, over all tasks: rows and bytes."""
+    """Rows and bytes of a store, summed over all tasks."""
 
     rows: int
     bytes: int
@@ -43,15 +43,16 @@ class StoreLevel:
 
 @dataclass(frozen=True, slots=True)
 class Moment:
-    """A job at one moment.
+    """A sample of a job's metrics.
 
     Args:
         at_s: seconds, monotonic.
         counts: counters since the job's start.
-        stores: by name.
-        tasks: levels of each task by sub-topology and number (names: `_OF_TASKS`).
-        lags: records waiting, by input topic.
-        latencies_ms: from a record's append to its commit, of the last minute, by quantile; empty if there was none.
+        stores: levels by store.
+        tasks: gauges of each task by sub-topology and number (names: `_OF_TASKS`).
+        lags: pending records, by input topic.
+        latencies_ms: quantiles of the time from a record's append to its commit in the last minute; empty if there
+            were no records.
     """
 
     at_s: float
@@ -64,7 +65,7 @@ class Moment:
 
 
 def moment_of(page: str, service: str, at_s: float) -> Moment:
-    """Return what a job's /metrics page says. Raises ValueError if it is no such page."""
+    """Return the sample of a job's /metrics page. Raises ValueError if it is not such a page."""
     samples = Samples(page)
     counts: dict[Count, float] = {}
     for kind, (name, *of) in _COUNTERS.items():
@@ -107,33 +108,33 @@ def _tasks(samples: Samples, service: str) -> dict[tuple[int, int], dict[str, fl
 
 
 class Recent:
-    """The last moments; they start over if the job restarted."""
+    """The latest samples, which are dropped when the job restarts."""
 
     def __init__(self) -> None:
         self._moments: deque[Moment] = deque()
 
     @property
     def latest(self) -> Moment | None:
-        """The newest moment."""
+        """The latest sample."""
         return self._moments[-1] if self._moments else None
 
     def add(self, moment: Moment) -> None:
-        """Take in a moment."""
+        """Add a sample."""
         before = self.latest
         # Counters begin at 0 in a new process. A rate across a restart would be negative.
         if before is not None and moment.figures.records_in < before.figures.records_in:
             self._moments.clear()
         self._moments.append(moment)
-        # Keep one moment that is older than the window, so that the rates cover all of it.
+        # Keep one sample that is older than the window, so that the rates cover all of it.
         while len(self._moments) > 1 and self._moments[1].at_s <= moment.at_s - RATE_SECONDS:
             self._moments.popleft()
 
     def clear(self) -> None:
-        """Forget: what comes next is another run."""
+        """Discard all samples, because the next ones belong to another run."""
         self._moments.clear()
 
     def rates(self) -> dict[Count, float]:
-        """Return what each counter gained a second, over the last ten; nothing before there are two moments."""
+        """Return the increase of each counter per second, over the last ten seconds; {} with fewer than two samples."""
         if len(self._moments) < 2:
             return {}
         now = self._moments[-1]

@@ -1,4 +1,4 @@
-"""Queries of a job's stores, handed to its query server as they came."""
+"""Forwards queries of a job's stores to its query server."""
 
 from __future__ import annotations
 
@@ -12,17 +12,17 @@ from urllib.parse import quote, urlencode
 from forebay.http.messages import Answer, Request
 
 _SECONDS = 60.0
-"""A query server that follows something says so every 15 seconds at least."""
+"""Timeout of a response. In a push query, a query server sends something at least every 15 seconds."""
 
 _PIECE = 1 << 16
-# Without the environment's HTTP proxy, which does not know addresses of this machine or cluster.
+# Do not use the environment's HTTP proxy, which can't reach addresses of this machine or cluster.
 _DIRECT = urllib.request.build_opener(urllib.request.ProxyHandler({}))
 
 
 def handed_on(server: str, path: tuple[str, ...], request: Request) -> Answer:
-    """Return what the query server at a URL answers to a path, with the request's parameters, body and token.
+    """Forward a request to a path of the query server at a URL, with parameters, body and token. Return the response.
 
-    What comes piece by piece is handed on so. 502: it does not answer.
+    Streamed responses are forwarded as a stream. The status is 502 if the server does not answer.
     """
     url = f"{server}/{'/'.join(quote(part, safe='') for part in path)}"
     given = [(name, value) for name, values in request.parameters.items() for value in values]
@@ -42,7 +42,7 @@ def handed_on(server: str, path: tuple[str, ...], request: Request) -> Answer:
         said = f"the query server at {server} does not answer ({reason}): start it with `forebay queries SERVICE`"
         return Answer(502, "application/json", json.dumps({"error": said}).encode())
     kind = answer.headers.get("Content-Type", "application/json")
-    # Only a stream has no length. It must be passed on piece by piece, because it may never end.
+    # Only a stream has no length. It must be forwarded chunk by chunk, because it may never end.
     if answer.headers.get("Content-Length") is not None:
         with answer:
             return Answer(answer.status, kind, answer.read())
@@ -55,4 +55,4 @@ def _pieces(answer: HTTPResponse) -> Iterator[bytes]:
             while piece := answer.read1(_PIECE):
                 yield piece
         except (OSError, HTTPException):
-            return  # the query server went away: the reader sees the end, and begins again
+            return  # the query server stopped: the client sees the end of the response, and retries

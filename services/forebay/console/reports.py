@@ -1,4 +1,4 @@
-"""The statistics that a job's tasks report to their driver, read without a page of the job."""
+"""Reads the statistics that a job's tasks report to their driver in the offsets of the control group."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from forebay.console.groups import GroupOffsets
 from forebay.kafka.identities import control_group
 from forebay.runtime.changelog.topics import internal_topic
 from forebay.runtime.observability.metrics import JobMetrics
-from forebay.runtime.task.figures import TaskFigures
+from forebay.runtime.task.statistics import TaskFigures
 
 
 @dataclass(frozen=True, slots=True)
 class HeldLease:
-    """The lease that a task's group holds: the number of Spark's batch, and when (ms) the driver planned it."""
+    """The lease of a task's group: the number of Spark's batch, and when the driver planned it (ms since the epoch)."""
 
     number: int
     planned_ms: int
@@ -26,11 +26,11 @@ class HeldLease:
 
 @dataclass(frozen=True, slots=True)
 class Reports:
-    """The tasks' last reports.
+    """The latest reports of a job's tasks.
 
     Args:
-        trouble: what a group waits for; "" for nothing.
-        leases: by sub-topology and task; empty for a release that did not report them.
+        trouble: the failure after which a group retries; "" for none.
+        leases: leases by sub-topology and task; empty for releases that do not report them.
     """
 
     figures: tuple[TaskFigures, ...] = ()
@@ -39,12 +39,12 @@ class Reports:
 
     @property
     def told_at_ms(self) -> int:
-        """When the last of them was reported, ms since the epoch; 0: never."""
+        """The time of the latest report, ms since the epoch; 0: never."""
         return max((item.at for item in self.figures), default=0)
 
     @property
     def opened_ms(self) -> int:
-        """When the first of the groups was opened, ms since the epoch; 0: never."""
+        """The time at which the first group was opened, ms since the epoch; 0: never."""
         return min((item.opened for item in self.figures), default=0)
 
 
@@ -61,7 +61,7 @@ class ReportReader:
 
 
 def reports_of(places: list[TopicPartition]) -> Reports:
-    """Return the reports of tasks in the offsets of a control group."""
+    """Return the reports in the offset metadata of a control group."""
     figures: list[TaskFigures] = []
     leases: dict[tuple[int, int], HeldLease] = {}
     trouble = ""
@@ -81,7 +81,7 @@ def reports_of(places: list[TopicPartition]) -> Reports:
 
 
 class ReportedMetrics:
-    """Metrics of a job that serves none, made from its tasks' reports as its driver would."""
+    """Metrics of a job without a /metrics page, computed from its tasks' reports like those of its driver."""
 
     def __init__(self, service: str) -> None:
         self._service = service
@@ -90,21 +90,21 @@ class ReportedMetrics:
         self._topics: set[str] = set()
 
     def page(self, reports: Reports) -> str:
-        """Take in reports; return the /metrics page, whose counters begin where the job was first seen."""
+        """Add reports. Return the /metrics page, whose counters begin at the first reports."""
         # A restarted job counts from 0 again, so its metrics begin again, too.
         if self._metrics is None or reports.opened_ms > self._opened:
             self._metrics, self._opened = JobMetrics(self._service), reports.opened_ms
         self._metrics.observe(reports.figures)
         lag = lag_by_topic(reports.figures)
         if lag is not None:
-            # Reports leave out partitions without lag, so a topic is one series here.
+            # Reports leave out partitions without lag, so there is only one series per topic here.
             self._topics |= lag.keys()
             self._metrics.observe_lag({(topic, 0): lag.get(topic, 0) for topic in self._topics})
         return generate_latest(self._metrics.registry).decode()
 
 
 def lag_by_topic(figures: Sequence[TaskFigures]) -> dict[str, int] | None:
-    """Return the lag of the inputs that tasks reported, also of those without lag; None if a task does not know it."""
+    """Return the reported lag of inputs by topic, including 0; None if a task does not know its lag."""
     lag: dict[tuple[str, int], int] = {}
     for item in figures:
         if item.lag is None:

@@ -1,4 +1,4 @@
-"""How far tasks have read their changelogs before a job resumes, as they commit it to a separate group."""
+"""Reads the progress of a restore, which tasks commit to a separate group."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from confluent_kafka.admin import AdminClient
 
 from forebay.catalog import Service
 from forebay.console.groups import SECONDS, GroupOffsets
-from forebay.kafka.ends import Place, partition_ends
 from forebay.kafka.identities import restore_group
+from forebay.kafka.partition_ends import Place, partition_ends
 
 
 @dataclass(frozen=True, slots=True)
 class Restoring:
-    """One partition of a changelog that is being read: up to `offset`, of those up to `end`."""
+    """The progress in one partition of a changelog: records before `offset` are read, out of those before `end`."""
 
     topic: str
     partition: int
@@ -27,7 +27,8 @@ class Restoring:
 class RestoreReader:
     """Reads the progress of restores.
 
-    A group's offsets may be of an earlier restore: only a restore whose offsets moved since the first look is shown.
+    A group's offsets may be of an earlier restore. So only a restore whose offsets have moved since the first read is
+    returned.
     """
 
     def __init__(self, groups: GroupOffsets, admin: AdminClient) -> None:
@@ -36,12 +37,12 @@ class RestoreReader:
         self._before: dict[str, Mapping[Place, int]] = {}
 
     def running(self, application: str) -> None:
-        """Take it that a job runs: its next restore is another one."""
+        """Record that a job runs, so that its next restore is a new one."""
         if self._before.pop(application, None) is not None:
             self._groups.leave(restore_group(application))
 
     def read(self, service: Service, application: str) -> list[Restoring]:
-        """Return what a job that does not run yet is reading. Raises Unavailable."""
+        """Return the progress of a job that restores its state. Raises Unavailable."""
         topics = [topic.name for topic in service.changelogs(application, 1)]
         committed = self._groups.read(restore_group(application), topics)
         offsets = {(place.topic, place.partition): place.offset for place in committed}

@@ -1,4 +1,4 @@
-"""A job's statistics of the last hour, in the console's memory, so that a reloaded page has them."""
+"""A job's statistics of the last hour, which the console keeps in memory for reloaded pages."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from typing import Any
 
 SERIES = ("in", "out", "lag", "p50", "p99", "errors", "late")
-"""Records a second in and out, records waiting, latencies in ms, records a second that failed or came too late."""
+"""Records per second in and out, pending records, latencies in ms, failed and late records per second."""
 
 STEP_S = 5
 SLOTS = 3600 // STEP_S
@@ -16,14 +16,14 @@ _NONE = math.nan
 
 
 class Ring:
-    """An hour in steps of five seconds: 40 KB a job, however long it runs. A step without figures is a gap."""
+    """A ring buffer of one hour in steps of five seconds, with 40 KB per job. A step without values is a gap."""
 
     def __init__(self) -> None:
         self._values = {name: array("d", [_NONE]) * SLOTS for name in SERIES}
         self._steps = array("q", [-1]) * SLOTS
 
     def put(self, at_s: float, values: Mapping[str, float | None]) -> None:
-        """Keep the values of a time, seconds since the epoch: the last ones of a step stay."""
+        """Store the values of a time (seconds since the epoch). The last values of a step are kept."""
         step = int(at_s) // STEP_S
         slot = step % SLOTS
         self._steps[slot] = step
@@ -32,9 +32,9 @@ class Ring:
             slots[slot] = _NONE if value is None else value
 
     def show(self, now_s: float, since_s: float = 0.0) -> dict[str, Any]:
-        """Return the last hour up to now, from the step after `since_s` on, oldest first; None: a gap.
+        """Return the values of the last hour after the step of `since_s`, oldest first; None: a gap.
 
-        The step that is not over yet is left out: it would change.
+        The current step is left out, because its values may still change.
         """
         last = int(now_s) // STEP_S - 1
         first = max(last - SLOTS + 2, int(since_s) // STEP_S + 1)
@@ -46,13 +46,13 @@ class Ring:
         }
 
     def lately(self, name: str, now_s: float, points: int) -> list[float | None]:
-        """Return the last points of a series, for a small plot."""
+        """Return the last `points` values of a series, for a small plot."""
         last = int(now_s) // STEP_S - 1
         return [self._at(self._values[name], step) for step in range(last - points + 1, last + 1)]
 
     def _at(self, kept: array[float], step: int) -> float | None:
         slot = step % SLOTS
-        # A slot may still hold the value of an hour ago.
+        # A slot may still contain the value of an hour ago.
         if self._steps[slot] != step or math.isnan(kept[slot]):
             return None
         return round(kept[slot], 2)

@@ -1,4 +1,4 @@
-"""The console: one process that watches jobs and serves its pages, until it is stopped."""
+"""The console's server, which watches jobs and serves the console's page."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from forebay.console.api import Api
 from forebay.console.assets import assets
 from forebay.console.engines import Engines
 from forebay.console.groups import GroupOffsets
+from forebay.console.job_address import WatchedJob
 from forebay.console.local_queries import LocalQueries
 from forebay.console.reports import ReportReader
 from forebay.console.restores import RestoreReader
 from forebay.console.topics import TopicPages
-from forebay.console.watched import WatchedJob
 from forebay.console.watcher import JobWatcher
 from forebay.http.messages import Answer, Request
 from forebay.http.server import HttpServer
@@ -34,9 +34,9 @@ class ConsoleServer:
     """Serves the console of some jobs.
 
     Args:
-        token: what must be sent for everything but the pages themselves, which hold nothing; None: nothing.
+        token: token for all requests except those of the page's files, which contain no data; None: no token.
         home: directory of the platform, with the events of jobs that run on this machine.
-        engines: engines of SQL that are watched, too.
+        engines: SQL engines to watch, too.
     """
 
     def __init__(
@@ -74,7 +74,7 @@ class ConsoleServer:
             self._queries.close()
 
     def answer(self, request: Request) -> Answer:
-        """Answer one request: a file of the pages, health, or what the pages ask for."""
+        """Return the response to a request: a file of the page, health, or data for the page."""
         page = self._pages.get(request.path)
         if page is not None:
             return page

@@ -1,4 +1,4 @@
-"""Records of a job's topics: the last ones, and those that come, decoded."""
+"""Reads the latest and new records of a job's topics, decoded."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from confluent_kafka import Consumer, KafkaException, Message, TopicPartition
 
 from forebay.catalog import Service
 from forebay.codec import Unavailable
-from forebay.kafka.ends import watermarks
 from forebay.kafka.errors import failure_of
 from forebay.kafka.identities import TAIL_GROUP
+from forebay.kafka.partition_ends import watermarks
 from forebay.kafka.registry import shared_registry
 from forebay.kafka.render import Renderer
 from forebay.kafka.settings import KafkaSettings
@@ -31,14 +31,14 @@ _FETCH = 2_000
 
 @dataclass(frozen=True, slots=True)
 class NamedTopic:
-    """A topic of a job, and what it is to it."""
+    """A topic of a job, and its role there."""
 
     name: str
     role: str
 
 
 class NoSuchTopic(LookupError):
-    """The job has no such topic; the message names those it has."""
+    """The job has no such topic. The message lists its topics."""
 
 
 def topics_of(service: Service, application: str) -> list[NamedTopic]:
@@ -56,7 +56,7 @@ def topics_of(service: Service, application: str) -> list[NamedTopic]:
 
 
 class TopicPages:
-    """Reads topics; each reading has a consumer of its own, in no group."""
+    """Reads topics, each time with a new consumer that joins no group."""
 
     def __init__(self, kafka: KafkaSettings) -> None:
         self._kafka = kafka
@@ -67,7 +67,7 @@ class TopicPages:
         consumer = self._consumer()
         try:
             bounds = self._bounds(consumer, topic)
-            # A transaction's marker has an offset as well: of a commit with one record every second one.
+            # A transaction marker has an offset, too: every second one if commits contain one record.
             places = [TopicPartition(topic, n, max(low, high - 2 * count)) for n, (low, high) in bounds.items()]
             left = {number for number, (low, high) in bounds.items() if high > low}
             consumer.assign([place for place in places if place.partition in left])
@@ -75,7 +75,7 @@ class TopicPages:
             records: list[Message] = []
             while left and time.monotonic() < deadline:
                 for message in consumer.consume(_FETCH, 0.2):
-                    # The end of a partition comes as an error of its own: behind it may be a transaction's marker.
+                    # The end of a partition is a separate event, as a transaction marker may follow the last record.
                     if message.error() is not None:
                         left.discard(message.partition() or 0)
                     else:
@@ -94,7 +94,7 @@ class TopicPages:
         }
 
     def follow(self, topic: str) -> Iterator[bytes]:
-        """Yield server-sent events of the records that come from now on, some of them where there are too many.
+        """Yield server-sent events of new records, or of a part of them if there are too many.
 
         Raises:
             Unavailable, NoSuchTopic: before the first event.
@@ -137,7 +137,7 @@ class TopicPages:
     def _bounds(self, consumer: Consumer, topic: str) -> dict[int, tuple[int, int]]:
         known = consumer.list_topics(topic, timeout=_SECONDS).topics[topic]
         if known.error is not None:
-            raise NoSuchTopic(f"the broker has no topic {topic} yet: its job or `forebay topics create` makes it")
+            raise NoSuchTopic(f"the topic {topic} does not exist yet: its job, or `forebay topics create`, creates it")
         return {number: watermarks(consumer, TopicPartition(topic, number), _SECONDS) for number in known.partitions}
 
     def _render(self, topic: str, records: list[Message]) -> list[Any]:

@@ -1,4 +1,4 @@
-"""What state a job is in, from what its tasks report and from the events that its process wrote on this machine."""
+"""The state of a job, derived from its tasks' reports and the events of its processes on this machine."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from forebay.runtime.observability.event_file import ENDED, STARTED, is_process_
 
 _SILENT_MS = 15_000
 _CLOCKS_MS = 2_000
-"""How far a worker's clock may be ahead of that of the process which wrote the end."""
+"""The maximum difference between the clocks of a worker and of the process that wrote the end, in ms."""
 
 
 class State(Enum):
-    """How a job is."""
+    """The state of a job."""
 
     RUNNING = "running"
     STARTING = "starting"
@@ -27,16 +27,16 @@ class State(Enum):
 
 
 WORDS = {State.TROUBLE: "waiting", State.NEVER: "never started"}
-"""What users read, if it is not the state's name."""
+"""The words for states that users do not see by their names."""
 
 
 @dataclass(frozen=True, slots=True)
 class JobVerdict:
-    """A job's state.
+    """A job's state, with its reason.
 
     Args:
-        since_ms: since when, ms since the epoch; 0 if that is not known.
-        exit_code: of a job that ended.
+        since_ms: when it entered the state, ms since the epoch; 0 if unknown.
+        exit_code: exit code of a job that ended.
     """
 
     state: State
@@ -49,8 +49,8 @@ def judge(reports: Reports, events: Sequence[Mapping[str, Any]], command: str, n
     """Return the state of a job.
 
     Args:
-        events: of the job's processes on this machine, oldest first; none if it runs elsewhere.
-        command: starts it.
+        events: events of the job's processes on this machine, oldest first; empty if it runs elsewhere.
+        command: command that starts the job, for the reason.
     """
     end = end_of(events)
     if end is not None and is_last(end, reports):
@@ -60,7 +60,7 @@ def judge(reports: Reports, events: Sequence[Mapping[str, Any]], command: str, n
         since_ms = int(start["at_ms"])
         if is_process_alive(dict(start)):
             return JobVerdict(State.STARTING, "starting: no task has begun yet", since_ms)
-        killed = f"its process ended before a task began, and wrote no reason: see its log, or start it with {command}"
+        killed = f"its process ended before a task began, without a reason: see its log, or start it with {command}"
         return JobVerdict(State.DOWN, killed, since_ms)
     if not reports.figures:
         return JobVerdict(State.NEVER, f"no task has reported yet: start it with {command}")
@@ -74,12 +74,12 @@ def judge(reports: Reports, events: Sequence[Mapping[str, Any]], command: str, n
 
 
 def is_last(end: JobVerdict, reports: Reports) -> bool:
-    """Return whether no task has reported since an end on this machine. Otherwise the job runs elsewhere."""
+    """Return whether no task has reported since an end on this machine. Otherwise, the job runs elsewhere."""
     return end.since_ms >= reports.told_at_ms - _CLOCKS_MS
 
 
 def end_of(events: Sequence[Mapping[str, Any]]) -> JobVerdict | None:
-    """Return how a job's last process on this machine ended; None: it wrote no end."""
+    """Return how a job's last process on this machine ended; None if it wrote no end."""
     if not events or events[-1]["what"] != ENDED:
         return None
     last = events[-1]

@@ -1,4 +1,4 @@
-"""A job under watch: looked at every two seconds, even while no browser has the page open."""
+"""Samples a job every two seconds, even if no browser has the page open."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from typing import Any
 from forebay.codec import Unavailable
 from forebay.console.backlog import BacklogReader, Lag
 from forebay.console.events import Events
+from forebay.console.job_address import NoAnswer, WatchedJob, page
 from forebay.console.moments import Moment, Recent, moment_of
 from forebay.console.reports import ReportedMetrics, ReportReader, Reports
 from forebay.console.restores import RestoreReader, Restoring
 from forebay.console.ring import Ring
 from forebay.console.verdicts import JobVerdict, State, end_of, is_last, judge
-from forebay.console.watched import NoAnswer, WatchedJob, page
 
 log = logging.getLogger(__name__)
 
@@ -28,19 +28,19 @@ _RATES = ("in", "out", "errors", "errors_share", "late")
 
 
 _STOPPED = State.DOWN, State.ENDED
-"""Nothing reports the lag of such a job, but its inputs grow."""
+"""States in which no task reports the lag, although inputs grow."""
 
 
 @dataclass(frozen=True, slots=True)
 class Seen:
-    """What one look at a job found.
+    """The result of one look at a job.
 
     Args:
-        moment: its figures; None if it has none now.
-        backlog: records that wait for a job that does not run, by input topic; nothing if that is not known.
-        since_ms: since when it is so, ms since the epoch, if the job reports it; 0 if not.
-        exit_code: of a job that ended.
-        restarts: of its query and workers, as the job lists them, and the events of its processes on this machine.
+        moment: current sample of its metrics; None if it has no metrics now.
+        backlog: pending records of a job that does not run, by input topic; empty if unknown.
+        since_ms: when it entered the state, ms since the epoch; 0 if unknown.
+        exit_code: exit code of a job that ended.
+        restarts: restarts of its query and workers that the job lists, and events of its processes on this machine.
     """
 
     state: State
@@ -53,17 +53,17 @@ class Seen:
 
     @property
     def waiting(self) -> int | None:
-        """The records that wait for a job that does not run; None if that is not known."""
+        """The pending records of a job that does not run; None if unknown."""
         return sum(self.backlog.values()) if self.backlog else None
 
 
 class JobWatcher:
-    """Looks at one job, and remembers an hour.
+    """Watches one job, and keeps the statistics of an hour.
 
     Args:
-        reports: of its tasks; requested when a user opens the job's page, and for jobs without an HTTP page.
-        restores: requested when a user opens the page of a job that does not run.
-        lag: asks the broker for the lag of a job that does not run.
+        reports: reads its tasks' reports, when a user opens the job's page, and for jobs without an HTTP page.
+        restores: reads the progress of restores, when a user opens the page of a job that does not run.
+        lag: reads the lag of a job that does not run.
         events: returns the events that the job's processes wrote on this machine.
     """
 
@@ -90,17 +90,17 @@ class JobWatcher:
         self._events = Events()
 
     def watch(self, stop: threading.Event) -> None:
-        """Look until `stop` is set."""
+        """Sample the job until `stop` is set."""
         while not stop.is_set():
             begun = time.monotonic()
             try:
                 self.look(time.time(), begun)
-            except Exception:  # one job's odd page must not end the watch over it
-                log.exception("the state of %s can't be read", self.job.name)
+            except Exception:  # an unexpected page of the job must not end the watch
+                log.exception("the state of the job %s can't be read; retrying", self.job.name)
             stop.wait(max(0.1, LOOK_SECONDS - (time.monotonic() - begun)))
 
     def look(self, now_s: float, at_s: float) -> None:
-        """Look once.
+        """Sample the job once.
 
         Args:
             now_s: seconds since the epoch; at_s: monotonic.
@@ -170,11 +170,11 @@ class JobWatcher:
             return True
 
     def reports(self) -> Reports:
-        """Return the tasks' reports as they are now. Raises Unavailable."""
+        """Return the tasks' current reports. Raises Unavailable."""
         return self._reader.read(self.job.application, self.job.service.stages)
 
     def restores(self) -> list[Restoring]:
-        """Return what the tasks read of their changelogs before they resume; nothing while they run.
+        """Return the progress of the tasks' restore; [] while the job runs.
 
         Raises:
             Unavailable: the broker does not answer, or a right is missing.
@@ -187,7 +187,7 @@ class JobWatcher:
         return self._restores.read(self.job.service, self.job.application)
 
     def overview(self, now_s: float) -> dict[str, Any]:
-        """Return the job's line in the list of all jobs; what is not known is None."""
+        """Return the job's line in the list of all jobs. Unknown values are None."""
         with self._lock:
             latest = self._recent.latest
             figures = None if latest is None else latest.figures
@@ -212,7 +212,7 @@ class JobWatcher:
             }
 
     def live(self) -> dict[str, Any]:
-        """Return what moves on the job's own page: rates by place, stores, tasks, lags."""
+        """Return the values that change on the job's page: rates by place, stores, tasks, lags."""
         with self._lock:
             latest, backlog = self._recent.latest, self._seen_now.backlog
             rates: dict[str, dict[str, float]] = {}
@@ -256,9 +256,9 @@ def _headline(rates: dict[tuple[str, str], float], moment: Moment) -> dict[str, 
 
 
 def _share(errors: float | None, read: float | None) -> float | None:
-    """Return the share of the records read that failed; None if none was read.
+    """Return the share of the read records that failed; None if no record was read.
 
-    The records of a repartition topic may fail, too, and timers, so that more may fail than were read.
+    More may fail than were read, because timers and records of repartition topics may fail, too.
     """
     return min(1.0, (errors or 0.0) / read) if read else None
 

@@ -1,7 +1,7 @@
-"""A DB-API 2.0 driver (PEP 249) of `POST /sql`: queries of a job's stores and topics, from Python and its tools.
+"""A DB-API 2.0 driver (PEP 249) for `POST /sql`, to query a job's stores and topics from Python and its tools.
 
-A server is `forebay queries`, `forebay sql --serve` or `forebay sql --live`. There are no transactions: each statement
-takes effect when it is answered.
+The server is `forebay queries`, `forebay sql --serve` or `forebay sql --live`. There are no transactions: each
+statement takes effect when it is answered.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ _OTHER_SERVER = "the server does not answer like a query server: check the URL t
 
 
 class Warning(UserWarning):
-    """An answer has other contents than its statement may lead to expect."""
+    """The result of a statement differs from what one may expect of it."""
 
 
 class Error(Exception):
@@ -40,15 +40,15 @@ class Error(Exception):
 
 
 class InterfaceError(Error):
-    """The driver is used wrongly, such as a cursor that is closed."""
+    """The driver is used incorrectly, such as a closed cursor."""
 
 
 class DatabaseError(Error):
-    """The server answered with an error."""
+    """The server returned an error."""
 
 
 class OperationalError(DatabaseError):
-    """The server can't be reached, can't answer now, or refuses the token."""
+    """The server can't be reached, can't answer at present, or refuses the token."""
 
 
 class ProgrammingError(DatabaseError):
@@ -56,19 +56,19 @@ class ProgrammingError(DatabaseError):
 
 
 class NotSupportedError(DatabaseError):
-    """There is no such thing, such as a rollback."""
+    """The operation is not supported, such as a rollback."""
 
 
 class DataError(DatabaseError):
-    """A parameter is a number that no column holds."""
+    """A parameter is a number that no column can contain."""
 
 
 class IntegrityError(DatabaseError):
-    """PEP 249 requires it; stores have no constraints."""
+    """Required by PEP 249. It is never raised, because stores have no constraints."""
 
 
 class InternalError(DatabaseError):
-    """PEP 249 requires it; the server reports such errors in its answers."""
+    """Required by PEP 249. The server reports such errors in its responses."""
 
 
 def connect(
@@ -77,12 +77,12 @@ def connect(
     """Return a connection to a server. It sends nothing before the first statement.
 
     Args:
-        token: what the server requires (--token-file); "" for none.
-        timeout: seconds without a byte of an answer.
-        context: certificates for https; None: those of the system.
+        token: the server's token (--token-file); "" for none.
+        timeout: maximum seconds without a byte of a response.
+        context: TLS context for https; None: the system's certificates.
 
     Raises:
-        InterfaceError: the URL is none, or the token has characters that no header can hold.
+        InterfaceError: the URL is invalid, or the token has characters that a header can't contain.
     """
     if not url.startswith(("http://", "https://")):
         raise InterfaceError(f"{url!r} is not the URL of a server: write http://HOST:PORT or https://HOST:PORT")
@@ -92,7 +92,7 @@ def connect(
 
 
 class Connection:
-    """A server's address, and what its requests need."""
+    """A connection to a server. It contains the URL, token and timeout, but no open socket."""
 
     def __init__(self, url: str, token: str, timeout: float, context: ssl.SSLContext | None) -> None:
         self._url = f"{url.rstrip('/')}/sql"
@@ -107,11 +107,11 @@ class Connection:
         return Cursor(self)
 
     def commit(self) -> None:
-        """Do nothing: each statement has taken effect."""
+        """Do nothing, because each statement has taken effect already."""
         self._require_open()
 
     def rollback(self) -> None:
-        """Raise NotSupportedError: there are no transactions."""
+        """Raise NotSupportedError, because there are no transactions."""
         raise NotSupportedError("rollback is not supported: each statement takes effect when it is executed")
 
     def close(self) -> None:
@@ -125,7 +125,7 @@ class Connection:
         self.close()
 
     def send(self, sql: str) -> Any:
-        """Send a statement and return the open answer. Raises InterfaceError, OperationalError, ProgrammingError."""
+        """Send a statement. Return the open response. Raises InterfaceError, OperationalError, ProgrammingError."""
         self._require_open()
         request = Request(self._url, json.dumps({"sql": sql}).encode(), self._headers)
         try:
@@ -145,10 +145,10 @@ class Connection:
 
 
 class Cursor:
-    """Sends statements, and reads the rows of an answer as they come.
+    """Sends statements, and reads the rows of a response as they arrive.
 
-    A push query (EMIT CHANGES) has no end without LIMIT: read it with `fetchone` or as an iterator. Rows of its answer
-    that say a key was deleted are left out.
+    A push query (EMIT CHANGES) without LIMIT never ends: read it with `fetchone` or as an iterator. Deletes of keys in
+    its response are left out.
     """
 
     def __init__(self, connection: Connection) -> None:
@@ -186,13 +186,13 @@ class Cursor:
         return self
 
     def executemany(self, operation: str, seq_of_parameters: Sequence[Sequence[Any]]) -> Cursor:
-        """Send a statement once for each sequence of parameters. Errors as of `execute`; earlier statements stand."""
+        """Send a statement for each sequence of parameters. Raises as `execute`; earlier statements stay in effect."""
         for parameters in seq_of_parameters:
             self.execute(operation, parameters).fetchall()
         return self
 
     def fetchone(self) -> Row | None:
-        """Return the next row; None: there are no more. Raises DatabaseError if the server ended with an error."""
+        """Return the next row; None after the last one. Raises DatabaseError if the response ends with an error."""
         self._require_open()
         if self.description is None:
             raise InterfaceError("there is no result: call execute first")
@@ -208,14 +208,14 @@ class Cursor:
         return None
 
     def fetchmany(self, size: int | None = None) -> list[Row]:
-        """Return the next rows, at most `size` (default: `arraysize`). Errors as of `fetchone`."""
+        """Return at most `size` of the next rows (default: `arraysize`). Raises as `fetchone`."""
         rows: list[Row] = []
         while len(rows) < (self.arraysize if size is None else size) and (row := self.fetchone()) is not None:
             rows.append(row)
         return rows
 
     def fetchall(self) -> list[Row]:
-        """Return the rows that are left. Errors as of `fetchone`."""
+        """Return all remaining rows. Raises as `fetchone`."""
         return list(self)
 
     def __iter__(self) -> Iterator[Row]:
@@ -223,15 +223,15 @@ class Cursor:
             yield row
 
     def close(self) -> None:
-        """End the answer; a push query stops."""
+        """Close the response, which stops a push query."""
         self._end()
         self._is_closed = True
 
     def setinputsizes(self, sizes: Sequence[Any]) -> None:
-        """Do nothing: parameters need no memory in advance."""
+        """Do nothing, because parameters need no memory in advance."""
 
     def setoutputsize(self, size: int, column: int | None = None) -> None:
-        """Do nothing: columns have the size of their values."""
+        """Do nothing, because columns have the size of their values."""
 
     def __enter__(self) -> Self:
         return self
@@ -271,7 +271,7 @@ class Cursor:
 
 
 def _value(value: Any, kind: str) -> Any:
-    """Return a value of a column: numbers with a fraction are Decimal in DECIMAL columns, otherwise float."""
+    """Return the value of a column: numbers with a fraction are Decimal in DECIMAL columns, else float."""
     if kind.startswith("DECIMAL"):
         return Decimal(str(value)) if value is not None else None
     return _without_decimals(value)

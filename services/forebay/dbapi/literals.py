@@ -1,4 +1,4 @@
-"""Values of Python as literals of SQL, in place of the `?` of a statement."""
+"""Converts Python values to SQL literals, which replace the `?` of a statement."""
 
 from __future__ import annotations
 
@@ -10,26 +10,26 @@ from decimal import Decimal
 from typing import Any
 
 _PARTS = re.compile(r"""'(?:[^']|'')*'|"(?:[^"]|"")*"|`(?:[^`]|``)*`|--[^\n]*|/\*.*?\*/|\?""", re.DOTALL)
-"""Texts, quoted names, comments, and the places of parameters: a `?` inside of the others is none."""
+"""Texts, quoted names, comments, and `?`. A `?` inside the others is not a parameter."""
 
 
 _VARIABLE = re.compile(r"\$(?=\{\w*\})")
 _LIMIT = re.compile(r"\bLIMIT\s+(\d+|\$\{\w+\})[\s;]*\Z", re.IGNORECASE)
 _BIGINT = (1 << 63) - 1
 _BITS = 10_000
-"""Bits that a whole number may have, about 3,000 digits. Python converts no more than 4,300 digits."""
+"""Maximum bits of a whole number, about 3,000 digits. Python converts no more than 4,300 digits."""
 
 
 class WrongParameter(ValueError):
-    """A parameter can't be written as a literal, or their number differs; the message says what to do."""
+    """A parameter can't be converted to a literal, or the number of parameters is wrong."""
 
 
 class OutOfRange(WrongParameter):
-    """A parameter is a number that no column holds."""
+    """A parameter is a number that no column can contain."""
 
 
 def bind(sql: str, parameters: Sequence[Any]) -> str:
-    """Return a statement with a literal in place of each `?`. Raises WrongParameter, OutOfRange."""
+    """Return a statement with each `?` replaced by a literal. Raises WrongParameter, OutOfRange."""
     if isinstance(parameters, str | bytes | dict):
         raise WrongParameter("parameters are a list or tuple, with a value for each ? of the statement")
     literals = [literal(value) for value in parameters]
@@ -39,13 +39,13 @@ def bind(sql: str, parameters: Sequence[Any]) -> str:
     if not literals:
         return sql
     rest = iter(literals)
-    # With a space before it, a negative number after a minus begins no comment (--).
+    # Insert a space, so that a negative number after a minus does not begin a comment (--).
     return _PARTS.sub(lambda match: f" {next(rest)}" if match.group() == "?" else match.group(), sql)
 
 
 def has_limit(sql: str) -> bool:
     """Return whether a statement ends with LIMIT."""
-    # Quoted parts leave a mark: `"limit" 3` is not a LIMIT.
+    # Replace quoted parts with a placeholder, because `"limit" 3` is not a LIMIT.
     return bool(_LIMIT.search(_PARTS.sub(lambda match: " " if match.group()[:1] in "-/" else "''", sql)))
 
 
@@ -61,7 +61,7 @@ def literal(value: Any) -> str:
                 raise OutOfRange(f"no column holds a whole number of {value.bit_length()} bits")
             return _number(str(int(value)), int(value))
         case float() if math.isfinite(value):
-            # Subclasses, such as NumPy's, have a `repr` that is not a number.
+            # The `repr` of subclasses, such as NumPy's, is not a number.
             digits = float.__repr__(value)
             return digits if "e" in digits else f"{digits}e0"
         case Decimal() if value.is_finite():
@@ -84,13 +84,13 @@ def literal(value: Any) -> str:
 
 
 def _number(digits: str, value: int | Decimal) -> str:
-    """Return a number; a whole one beyond BIGINT with a decimal point, which SQL requires of a DECIMAL."""
+    """Return a number's literal. A whole number beyond BIGINT gets a decimal point, as SQL requires for DECIMAL."""
     needs_point = "." not in digits and not -_BIGINT - 1 <= value <= _BIGINT
     return f"{digits}.0" if needs_point else digits
 
 
 def _text(value: str) -> str:
     quoted = "'" + value.replace("'", "''") + "'"
-    # The server replaces `${name}` also within quotes, so the two characters are in two texts.
+    # The server replaces `${name}` even within quotes, so split the two characters into two texts.
     split = _VARIABLE.sub("$' + '", quoted)
     return quoted if split == quoted else f"({split})"

@@ -1,4 +1,4 @@
-"""The demo's child processes: started in sessions of their own, ended with everything they started."""
+"""The demo's child processes, each started in its own session, and ended with all processes that it started."""
 
 from __future__ import annotations
 
@@ -22,15 +22,15 @@ _TAIL_BYTES = 32_768
 
 
 class Child:
-    """A command as a child process; Ctrl-C in the terminal does not reach it.
+    """A command as a child process, which Ctrl-C in the terminal does not reach.
 
     Args:
-        name: what it is, for messages.
+        name: its name in messages.
         command: program and arguments.
-        log: gets its output; the log of the run before is kept next to it (.1).
-        grace_s: how long it may take to end, in seconds.
-        environment: its variables; None: this process's.
-        only_shows: whether it has nothing to finish, so that the signal itself may end it while it still starts.
+        log: file for its output. The previous log is renamed to .1.
+        grace_s: time that it may take to end, in seconds.
+        environment: its environment variables; None: those of this process.
+        only_shows: whether it has nothing to finish, so that the signal may end it while it starts.
     """
 
     def __init__(
@@ -53,12 +53,12 @@ class Child:
 
     @property
     def pid(self) -> int:
-        """Its process id, which is its session's id too. It must have been started."""
+        """The process id, which is also the session id. The process must have been started."""
         assert self._process is not None
         return self._process.pid
 
     def start(self) -> None:
-        """Start it. Raises DemoError if the log can't be written."""
+        """Start the process. Raises DemoError if the log can't be written."""
         try:
             with _fresh(self.log) as output:
                 self._process = subprocess.Popen(
@@ -73,27 +73,27 @@ class Child:
             raise DemoError(f"the {self.name} can't be started, its log is {self.log}: {error.strerror}.") from error
 
     def exit_code(self) -> int | None:
-        """Return the code it ended with; None while it runs. It must have been started."""
+        """Return the exit code; None while the process runs. It must have been started."""
         assert self._process is not None
         return self._process.poll()
 
     def require_alive(self) -> None:
-        """Raise DemoError, with the log's last lines, if it has ended."""
+        """Raise DemoError with the log's last lines if the process has ended."""
         code = self.exit_code()
         if code is not None:
             raise DemoError(f"the {self.name} ended ({_how(code)}): its log is {self.log}.", self.log_tail())
 
     def ask_to_end(self) -> None:
-        """Send SIGTERM, once: a second one would mean hurry. `stop` waits for the end."""
+        """Send SIGTERM once, because a second one would make the process hurry. `stop` waits for the end."""
         if self._process is not None and not self._asked:
             self._asked = True
             self._process.terminate()
 
     def stop(self, hurry: Callable[[], bool]) -> None:
-        """Ask it to end (SIGTERM) and wait; kill it and what it started when it takes too long, or on `hurry`.
+        """Send SIGTERM and wait. Kill the process and its children after `grace_s`, or if `hurry` returns true.
 
         Raises:
-            DemoError: without hurry: it failed while ending, or had to be killed.
+            DemoError: it failed while ending, or had to be killed, without `hurry`.
         """
         process = self._process
         if process is None:
@@ -117,7 +117,7 @@ class Child:
             raise DemoError(f"the {self.name} failed as it ended ({_how(code)}): see {self.log}.", self.log_tail())
 
     def log_tail(self) -> str:
-        """Return the last lines of its log."""
+        """Return the last lines of the log."""
         try:
             data = self.log.read_bytes()[-_TAIL_BYTES:]
         except OSError:
@@ -126,7 +126,7 @@ class Child:
 
 
 def end_session(session: int, grace_s: float) -> None:
-    """Kill every process of a session that is left after `grace_s` seconds."""
+    """Kill all processes of a session that still run after `grace_s` seconds."""
     deadline = time.monotonic() + grace_s
     while _members(session) and time.monotonic() < deadline:
         time.sleep(_POLL_S)

@@ -1,4 +1,4 @@
-"""Which fields of a service's results the demo shows, and how."""
+"""The columns in which the demo shows fields of a service's results."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ _LINE = 'COLUMNS = {"TOPIC": (Column("title", "field", 12), ...)}'
 
 @dataclass(frozen=True, slots=True)
 class Column:
-    """One field of a result.
+    """A column for a field of results.
 
     Args:
-        title: the column's heading.
-        path: names that lead to the field, joined by dots.
-        width: characters it takes.
-        show: gives the field's value as text; missing ones are empty.
+        title: heading of the column.
+        path: path of the field, with dots between names.
+        width: width in characters.
+        show: returns the text of a value. Missing fields are empty.
     """
 
     title: str
@@ -61,12 +61,12 @@ def money(amount: Decimal | float) -> str:
 
 
 def join_words(items: list[str]) -> str:
-    """Return words one behind the other."""
+    """Return words separated by spaces."""
     return " ".join(items)
 
 
 def columns_of(topic: str, record: Record) -> tuple[Column, ...]:
-    """Return the columns of an output topic's records, as its service says; if it doesn't, the first plain fields.
+    """Return the columns that a service declares for an output topic, or columns of the records' first plain fields.
 
     Raises:
         PluginError: a service's columns can't be imported.

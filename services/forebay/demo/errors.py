@@ -1,12 +1,12 @@
-"""What can go wrong with the demo."""
+"""Errors of the demo."""
 
 from __future__ import annotations
 
 
 class DemoError(Exception):
-    """The demo can't begin or continue: one line that says why and what to do.
+    """The demo can't begin or continue. The message is one line with the reason and the remedy.
 
-    `log_tail` holds the last lines of a process's log, when a process is what failed.
+    `log_tail` contains the last lines of a process's log, if a process failed.
     """
 
     def __init__(self, message: str, log_tail: str = "") -> None:

@@ -1,4 +1,4 @@
-"""A job's key figures at one moment, read from its metrics (names: forebay.runtime.observability.metrics)."""
+"""A job's key statistics, read from its metrics (names: forebay.runtime.observability.metrics)."""
 
 from __future__ import annotations
 
@@ -10,19 +10,19 @@ from forebay.runtime.observability.latencies import LAST_MINUTE
 
 @dataclass(frozen=True, slots=True)
 class Figures:
-    """Counters and gauges of one job since it was started.
+    """Counters and gauges of a job since its start.
 
     Args:
         records_in: records read.
-        outputs, errors, late: records committed, by kind.
-        duplicates: records recognized as repetitions.
-        restarts: of the query after a failure, and of workers.
-        lag: records waiting; None while unknown.
-        state_rows, state_bytes: of all tasks' tables.
-        stream_time_s: of the task that is furthest behind, seconds since the epoch; None before the first record.
-        commits: of tasks.
-        latency_p50_s, latency_p95_s: from a record's append to its commit, in seconds, over the last minute; None
-            without any.
+        outputs, errors, late: committed records, by kind.
+        duplicates: records that were dropped as duplicates.
+        restarts: restarts of the query after failures, and of workers.
+        lag: pending records; None: unknown.
+        state_rows, state_bytes: rows and bytes of all tasks' tables.
+        stream_time_s: smallest stream time of a task, seconds since the epoch; None before the first record.
+        commits: commits of tasks.
+        latency_p50_s, latency_p95_s: time from a record's append to its commit in the last minute, in seconds; None
+            without records.
     """
 
     records_in: int = 0
@@ -41,7 +41,7 @@ class Figures:
 
 
 def read_figures(samples: Samples, service: str) -> Figures:
-    """Return the figures of one service's job."""
+    """Return the statistics of a service's job."""
 
     def total(name: str, **labels: str) -> int:
         return int(samples.total(f"forebay_{name}", service=service, **labels))

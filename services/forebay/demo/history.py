@@ -1,4 +1,4 @@
-"""Rates, from figures of several moments."""
+"""Rates, computed from several samples of statistics."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ RATE_WINDOW_S = 10.0
 
 @dataclass(frozen=True, slots=True)
 class Trend:
-    """A job's recent rates and latencies; None: not known yet.
+    """A job's recent rates and latencies. None: not known yet.
 
     Args:
-        in_rate, out_rate: records a second over the last 10 s.
-        commit_rate: commits of tasks a second over the last 10 s.
+        in_rate, out_rate: records per second over the last 10 s.
+        commit_rate: commits of tasks per second over the last 10 s.
         latency_p50_s, latency_p95_s: as the job reports them (see Figures).
     """
 
@@ -31,18 +31,18 @@ UNKNOWN = Trend()
 
 
 class History:
-    """A job's figures of the last seconds."""
+    """A job's statistics of the last seconds."""
 
     def __init__(self) -> None:
         self._moments: deque[tuple[float, Figures]] = deque()
 
     @property
     def latest(self) -> Figures | None:
-        """The figures of the last look."""
+        """The latest statistics."""
         return self._moments[-1][1] if self._moments else None
 
     def add(self, at_s: float, figures: Figures) -> None:
-        """Take in the figures of a moment (seconds, monotonic); smaller ones than before begin a new history."""
+        """Add statistics at a time (monotonic seconds). If counters have decreased, discard the earlier ones."""
         earlier = self.latest
         if earlier is not None and figures.records_in < earlier.records_in:
             self._moments.clear()
@@ -51,7 +51,7 @@ class History:
             self._moments.popleft()
 
     def trend(self) -> Trend:
-        """Return the rates and latencies that follow from the figures."""
+        """Return the current rates and latencies."""
         if len(self._moments) < 2:
             return UNKNOWN
         at_s, now = self._moments[-1]

@@ -1,4 +1,4 @@
-"""Ctrl-C and SIGTERM: the first one ends the demo in good order, the next one hurries it."""
+"""Ctrl-C and SIGTERM: the first signal ends the demo cleanly, the next one speeds up the end."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ _SIGNALS = (signal.SIGINT, signal.SIGTERM)
 
 
 class Interrupts:
-    """Takes both signals over while it is entered.
+    """A context manager that handles both signals.
 
-    `stop` is set by the first one, `hurry` by the next.
+    The first signal sets `stop`, the next one sets `hurry`.
     """
 
     def __init__(self) -> None:
@@ -36,7 +36,7 @@ class Interrupts:
 
     @contextmanager
     def breaking_off(self) -> Iterator[None]:
-        """Let the first signal raise KeyboardInterrupt in this block, for work that does not check for signals."""
+        """Make the first signal raise KeyboardInterrupt in this block, for code that does not check `stop`."""
         self._raising = True
         try:
             yield

@@ -1,4 +1,4 @@
-"""Services' producers under watch; they begin once the jobs read, so that the starts have the cores."""
+"""Starts the jobs, and the producers of each service once its job reads, so that starts can use all cores."""
 
 from __future__ import annotations
 
@@ -6,21 +6,21 @@ from collections.abc import Sequence
 
 from forebay.demo.children import Child
 from forebay.demo.errors import DemoError
+from forebay.demo.service_status import WatchedService
 from forebay.demo.view import ServiceView
-from forebay.demo.watched import WatchedService
 
 READY_SECONDS = 300.0
-"""How long it may take until the next of the services has its first commit."""
+"""Maximum time until the next service has its first commit, in seconds."""
 
 PATIENCE_SECONDS = 75.0
-"""How long producers wait for jobs of others that do not read yet."""
+"""Maximum time that producers wait for other services' jobs to read, in seconds."""
 
 
 class Lane:
-    """One service: the producers of its input, and what is seen of its job.
+    """A service of the demo: its producers, and the state of its job.
 
     Args:
-        producers: of its input topics, those of an earlier lane left out.
+        producers: producers of its input topics, except those of an earlier lane.
     """
 
     def __init__(self, producers: Sequence[Child], watched: WatchedService) -> None:
@@ -31,12 +31,12 @@ class Lane:
 
     @property
     def children(self) -> tuple[Child, ...]:
-        """The processes that run."""
+        """The running processes."""
         return self.producers if self.is_started else ()
 
     @property
     def has_turn(self) -> bool:
-        """Whether its producers should start: its job reads."""
+        """Whether its producers should start, because its job reads."""
         return self.watched.ready and not self.is_started
 
     def start(self) -> None:
@@ -46,7 +46,7 @@ class Lane:
             child.start()
 
     def look(self) -> ServiceView:
-        """Return how the service is now; it is ready from its first commit on."""
+        """Return the current state of the service, which is ready from its first commit on."""
         view = self.watched.look()
         self.is_ready = self.is_ready or view.figures is not None
         return view
@@ -64,18 +64,18 @@ class Lanes:
 
     @property
     def are_ready(self) -> bool:
-        """Whether every job has committed something."""
+        """Whether every job has committed."""
         return self._ready == len(self.lanes)
 
     @property
     def producers(self) -> list[Child]:
-        """The producers that run."""
+        """The running producers."""
         return [child for lane in self.lanes for child in lane.children]
 
     def next_to_start(self, now: float) -> list[Child]:
-        """Start what has its turn (monotonic seconds): the jobs first, then the producers of those that read.
+        """Start the next processes at `now` (monotonic seconds): first the jobs, then the producers of those that read.
 
-        They wait for one another's jobs: the load of those that work would make each further start longer.
+        Producers wait for the jobs of other services, because the load of running jobs would slow down further starts.
         """
         if self._progress_at is None:
             self._progress_at = self._began_at = now
@@ -89,11 +89,11 @@ class Lanes:
         return [child for lane in turns for child in lane.producers]
 
     def look(self) -> tuple[ServiceView, ...]:
-        """Return how the services are now."""
+        """Return the current states of the services."""
         return tuple(lane.look() for lane in self.lanes)
 
     def require_progress(self, now: float) -> None:
-        """Raise DemoError, with the log's last lines, if a process has ended or no further job gets to a commit."""
+        """Raise DemoError with the log's last lines if a process has ended or the next first commit is overdue."""
         for child in (self.job, *self.producers):
             child.require_alive()
         ready = sum(lane.is_ready for lane in self.lanes)

@@ -1,4 +1,4 @@
-"""One demo per home; what a killed demo left running is ended first."""
+"""Ensures that only one demo per home runs, and ends the processes of a killed demo."""
 
 from __future__ import annotations
 
@@ -18,19 +18,19 @@ _SAME_MOMENT_S = 1.0
 
 
 class Ledger:
-    """The file that names the demo's children, so that the next demo finds them if this one is killed."""
+    """The file of the demo's child processes, by which the next demo finds them if this one is killed."""
 
     def __init__(self, home: Path) -> None:
         self._path = home / "demo.json"
         self._entries: list[dict[str, float]] = []
 
     def add(self, pid: int) -> None:
-        """Note a child that was just started."""
+        """Record a child that was just started."""
         self._entries.append({"pid": pid, "started": psutil.Process(pid).create_time()})
         self._path.write_text(json.dumps(self._entries), encoding="utf-8")
 
     def clear(self) -> None:
-        """Note that no child is left."""
+        """Record that no child is left."""
         self._path.unlink(missing_ok=True)
 
     def end_leftovers(self, say: Callable[[str], None]) -> None:
@@ -52,7 +52,7 @@ class Ledger:
 
 @contextmanager
 def only_demo(home: Path) -> Iterator[Ledger]:
-    """Keep other demos out of `home` meanwhile. Raises DemoError if one is at it."""
+    """Lock `home` against other demos while the block runs. Raises DemoError if another demo has locked it."""
     home.mkdir(parents=True, exist_ok=True)
     with (home / "demo.lock").open("wb") as lock:
         try:

@@ -1,4 +1,4 @@
-"""How much memory the JVM of a demo's jobs gets on this machine."""
+"""The heap of the JVM of a demo's jobs on this machine."""
 
 from __future__ import annotations
 
@@ -10,23 +10,23 @@ LEAST_HEAP_MB = 512
 """Spark refuses to start with less than 480."""
 MOST_HEAP_MB = 1024
 OUTSIDE_HEAP_MB = 450
-"""What a process of jobs takes besides its heap: the rest of the JVM, the driver in Python."""
+"""Memory of a process of jobs outside its heap: the rest of the JVM, and the driver in Python."""
 JOB_MB = 250
-"""What each of its jobs takes: its processes in Python, and a producer."""
+"""Memory of each job: its processes in Python, and a producer."""
 _STEP_MB = 64
 _MB = 1 << 20
 
 
 def available_mb() -> int:
-    """Return the memory that new processes can have, in MB."""
+    """Return the memory that is available for new processes, in MB."""
     return int(psutil.virtual_memory().available // _MB)
 
 
 def heap_mb(jobs: int, available: int) -> int:
-    """Return the heap of the process of so many jobs, in MB, for a machine with that many MB available.
+    """Return the heap in MB for a number of jobs in one process, if `available` MB are available.
 
     Raises:
-        DemoError: they don't fit; says how many do.
+        DemoError: there is not enough memory. The message contains the possible number of jobs.
     """
     heap = available - OUTSIDE_HEAP_MB - jobs * JOB_MB
     if heap < LEAST_HEAP_MB:

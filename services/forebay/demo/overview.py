@@ -1,4 +1,4 @@
-"""Several services at a glance: a row for each, with its most important figures."""
+"""A table with a row for each service, with its most important statistics."""
 
 from __future__ import annotations
 
@@ -46,12 +46,12 @@ _COLUMNS = (
 
 
 def lines_of(view: View) -> int:
-    """Return how many lines the table takes."""
+    """Return the number of lines of the table."""
     return len(view.services) + 1 + _BORDER
 
 
 def table(view: View, width: int) -> RenderableType:
-    """Show a row for each service, as many figures of each as fit into `width` characters."""
+    """Return a table with a row for each service, and as many statistics as fit into `width` characters."""
     names = 2 + max(len(service.service) for service in view.services)
     columns = _fitting(width - _BORDER - _PADDING - names)
     head = Text(f"{'service':{names}}" + "".join(f" {column.title:>{column.width}}" for column in columns), style="dim")

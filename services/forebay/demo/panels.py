@@ -1,4 +1,4 @@
-"""Boxes of the demo's screen: a service's figures, its latest results, why records were refused."""
+"""Panels of the demo's screen: a service's statistics, latest results, and reasons of rejected records."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _Cell = tuple[str, str, str]
 
 
 def figures(service: ServiceView, now_s: float, width: int) -> RenderableType:
-    """Show all figures of one service, in FIGURE_LINES lines."""
+    """Return a panel with all statistics of a service, in FIGURE_LINES lines."""
     state = (service.state.reason, "green" if service.state.ok else "yellow")
     title = Text.assemble((service.service, "bold"), ": ", state)
     title.truncate(width - 2 * _BORDER - _GAP, overflow="ellipsis")
@@ -46,7 +46,7 @@ def figures(service: ServiceView, now_s: float, width: int) -> RenderableType:
 
 
 def results(service: ServiceView, shown: Results, width: int, lines: int) -> Panel:
-    """Show the latest records of one output topic, in `lines` lines."""
+    """Return a panel with the latest records of an output topic, in `lines` lines."""
     table = Table(box=None, expand=True, padding=(0, _GAP, 0, 0), pad_edge=False, header_style="dim")
     columns = _fitting(shown.columns, width - 2 * _BORDER)
     for column in columns:
@@ -59,7 +59,7 @@ def results(service: ServiceView, shown: Results, width: int, lines: int) -> Pan
 
 
 def reasons(service: ServiceView) -> RenderableType:
-    """Show why records were refused, in REASON_LINES lines."""
+    """Return a panel with the reasons of rejected records, in REASON_LINES lines."""
     lines = [Text(f"{reason.count:,} x {reason.text}", no_wrap=True, overflow="ellipsis") for reason in service.reasons]
     shown: RenderableType = Group(*lines[:_REASONS]) if lines else Text("none", style="dim")
     title = f"latest in {service.service}.errors"

@@ -10,12 +10,12 @@ _NAMED_COLUMNS = 5
 
 
 def plain_lines(view: View) -> list[str]:
-    """Return a line of key figures for each service, and a line with its latest result if there is one."""
+    """Return a line of statistics for each service, and a line with its latest result if there is one."""
     return [f"{units.format_elapsed(view.elapsed_s)} {line}" for service in view.services for line in _lines(service)]
 
 
 def totals(view: View) -> list[str]:
-    """Return a line for each service that says what its job did in all."""
+    """Return a line with the totals of each service's job."""
     return [_total(service.service, service.figures, service.stored) for service in view.services if service.figures]
 
 

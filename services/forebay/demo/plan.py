@@ -1,4 +1,4 @@
-"""What a demo runs, and the commands that run it."""
+"""The plan of a demo, and the commands of its processes."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _JOB_GRACE_S = 60.0
 
 
 class PlatformAfter(Enum):
-    """What becomes of the platform when the demo ends; one that ran before it is always left alone."""
+    """What the demo does with the platform at its end. A platform that ran before the demo is always left alone."""
 
     STOP = "stop"
     KEEP = "keep"
@@ -32,19 +32,19 @@ class PlatformAfter(Enum):
 
 @dataclass(frozen=True, slots=True)
 class DemoPlan:
-    """What to run.
+    """The plan of a demo.
 
     Args:
         home: the platform's directory, absolute.
-        services: whose jobs run; all their inputs are produced.
-        rate: events a second on each input topic.
+        services: services whose jobs run. Producers run for all their inputs.
+        rate: events per second on each input topic.
         keys: number of different keys.
-        seed: another seed gives other events.
+        seed: seed of the random events.
         memory_mb: heap of the jobs' JVM, in MB.
-        duration_s: seconds to run once every job reads and writes; None = until it is interrupted.
-        http_port: where the jobs' health and metrics are served; 0 = a free one.
-        disorder: whether some events come late, twice, or broken.
-        console_port: where the console is served; 0: its usual port, or a free one; None: there is none.
+        duration_s: seconds to run once every job reads and writes; None: until it is interrupted.
+        http_port: port of the jobs' health and metrics; 0: a free port.
+        disorder: whether some events are late, repeated or malformed.
+        console_port: port of the console; 0: its usual port, or a free one; None: no console.
     """
 
     home: Path
@@ -61,29 +61,29 @@ class DemoPlan:
 
     @property
     def logs(self) -> Path:
-        """Where the logs of all processes are."""
+        """The directory of the logs of all processes."""
         return self.home / "logs"
 
     @property
     def job_name(self) -> str:
-        """What the process of the jobs is called in messages and logs."""
+        """The name of the jobs' process in messages and logs."""
         return f"job {self.services[0].name}" if len(self.services) == 1 else "jobs"
 
     def chosen_port(self) -> int:
-        """Return the port of the jobs' health and metrics. Raises PlatformError if it is taken."""
+        """Return the port of the jobs' health and metrics. Raises PlatformError if it is in use."""
         if self.http_port:
             require_free(self.http_port, self.job_name, "--http-port")
         return self.http_port or free_port(frozenset())
 
     def pages(self, service: Service) -> str:
-        """Return the path before a service's /readyz and /metrics: several jobs have one port."""
+        """Return the prefix of a service's /readyz and /metrics, as several jobs share one port."""
         return "" if len(self.services) == 1 else f"/{service.name}"
 
     def producers(self) -> list[list[Child]]:
-        """Return each service's producers, one per input topic; a topic that an earlier service reads has its already.
+        """Return each service's producers, one per input topic, except for topics that an earlier service reads, too.
 
         Raises:
-            DemoError: nothing produces a topic.
+            DemoError: a topic has no producer.
         """
         sources = all_sources()
         seen: set[str] = set()
@@ -102,7 +102,7 @@ class DemoPlan:
         return children
 
     def jobs(self, http_port: int) -> Child:
-        """Return the services' jobs, one process, with health and metrics on `http_port`."""
+        """Return the process of the services' jobs, with health and metrics on `http_port`."""
         options: dict[str, object] = {
             "home": self.home,
             "http-port": http_port,
@@ -115,13 +115,13 @@ class DemoPlan:
         return Child(self.job_name, command, self.logs / f"{self.job_name.replace(' ', '-')}.log", _JOB_GRACE_S)
 
     def console_at(self, jobs: int) -> int | None:
-        """Return the console's port: that given, its usual one or a free one. None: there is none.
+        """Return the console's port: that of the plan, its usual port, or a free one. None: no console.
 
         Args:
-            jobs: the port of the jobs.
+            jobs: port of the jobs' health and metrics.
 
         Raises:
-            PlatformError: the one given is taken.
+            PlatformError: the port of the plan is in use.
         """
         if self.console_port:
             require_free(self.console_port, "console", "--console-port")
@@ -131,7 +131,7 @@ class DemoPlan:
         return CONSOLE_PORT if is_free(CONSOLE_PORT) else free_port(frozenset({jobs}))
 
     def console(self, jobs: int, http_port: int) -> Child:
-        """Return the console of all jobs, whose health and metrics are on the port `jobs`."""
+        """Return the process of the console of all jobs, whose health and metrics are on the port `jobs`."""
         watched = [f"{service.name}=http://{HOST}:{jobs}{self.pages(service)}" for service in self.services]
         options: dict[str, object] = {"home": self.home, "http-port": http_port}
         command = (*_forebay("console", *watched, **options), *_topic_options(self._shared_topics()))
@@ -141,7 +141,7 @@ class DemoPlan:
         return (topic for service in self.services for topic in (*service.inputs, *service.outputs))
 
     def _producer(self, topic: Topic) -> Child:
-        # Without --start events happen now, so those of a second demo with the same seed are new all the same.
+        # Without --start, event times begin now, so the events of a second demo with the same seed are not duplicates.
         options: dict[str, object] = {
             "home": self.home,
             "rate": self.rate,
@@ -160,5 +160,5 @@ def _forebay(command: str, *arguments: str, **options: object) -> tuple[str, ...
 
 
 def _topic_options(topics: Iterable[Topic]) -> list[str]:
-    """Return the options that say what topics are called here."""
+    """Return the --topic options of renamed topics."""
     return [f"--topic={declared}={name}" for declared, name in actual_names(topics).items()]

@@ -1,4 +1,4 @@
-"""Ask a job how it is, over HTTP."""
+"""Reads a job's state and statistics over HTTP."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ _STARTING = Verdict(False, "starting")
 
 
 class JobProbe:
-    """Reads /metrics and /readyz of the job of one service on this machine.
+    """Reads /metrics and /readyz of a service's job on this machine.
 
     Args:
-        pages: path before both, where a process has several jobs.
+        pages: prefix of both paths, if the process has several jobs.
     """
 
     def __init__(self, service: str, port: int, pages: str = "") -> None:
@@ -27,7 +27,7 @@ class JobProbe:
         self.port = port
 
     def state(self) -> Verdict:
-        """Return what /readyz says; a job that does not answer is starting."""
+        """Return the verdict of /readyz. A job that does not answer counts as starting."""
         page = self._get("/readyz")
         if page is None:
             return _STARTING
@@ -35,7 +35,7 @@ class JobProbe:
         return Verdict(bool(answer["ok"]), str(answer["reason"]))
 
     def figures(self) -> Figures | None:
-        """Return the job's figures; None while it does not answer or nothing is committed."""
+        """Return the job's statistics; None while it does not answer or nothing is committed."""
         page = self._get("/metrics")
         if page is None:
             return None

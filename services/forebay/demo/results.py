@@ -1,4 +1,4 @@
-"""Read along what a service writes: its latest results and why records were refused."""
+"""Reads the latest results of a service, and the reasons of rejected records."""
 
 from __future__ import annotations
 
@@ -25,10 +25,10 @@ _FETCHES_PER_LOOK = 10
 
 
 class ResultReader:
-    """Follows a service's output and .errors topics from their ends on, committed records only.
+    """Reads new committed records of a service's output and .errors topics.
 
     Args:
-        partitions: how many each of these topics has, by name.
+        partitions: number of partitions of each of these topics, by name.
     """
 
     def __init__(self, settings: KafkaSettings, service: Service, partitions: Mapping[str, int]) -> None:
@@ -46,7 +46,7 @@ class ResultReader:
 
     @property
     def results(self) -> tuple[Results, ...]:
-        """Some of the latest results of each output topic, newest first."""
+        """The latest results of each output topic, newest first."""
         return tuple(
             Results(topic, columns_of(self._declared[topic], latest[0] if latest else {}), tuple(latest))
             for topic, latest in self._latest.items()
@@ -54,11 +54,11 @@ class ResultReader:
 
     @property
     def reasons(self) -> tuple[Reason, ...]:
-        """Why records were refused, latest first."""
+        """The reasons of rejected records, latest first."""
         return tuple(Reason(text, count) for text, count in reversed(self._reasons.items()))
 
     def look(self) -> None:
-        """Take in what was written since the last look; never waits. What is too much is skipped."""
+        """Read new records without waiting. If there are too many, skip some."""
         results: dict[str, deque[Message]] = {topic: deque(maxlen=_RESULTS_PER_LOOK) for topic in self._latest}
         for _ in range(_FETCHES_PER_LOOK):
             messages = self._consumer.consume(_FETCH, 0)
@@ -79,7 +79,7 @@ class ResultReader:
                 self._add_result(topic, message.key(), message.value())
 
     def close(self) -> None:
-        """Leave the broker."""
+        """Close the consumer."""
         self._consumer.close()
 
     def _add_result(self, topic: str, key: bytes | None, value: bytes | None) -> None:
@@ -100,14 +100,14 @@ class ResultReader:
 
 
 def reason_of(message: Message) -> str:
-    """Return why a record of an .errors topic was refused: the stage and the error."""
+    """Return the reason of a record of an .errors topic: the stage and the error."""
     headers = dict[str, str | bytes | None](message.headers() or ())
     stage, text = (headers.get(f"error.{name}") for name in ("stage", "message"))
     return f"{_text(stage)}: {_text(text)}"
 
 
 def _of_json(key: bytes | None, value: bytes) -> Any:
-    """Return a result without contract; its key is often no part of it, and comes first. Raises ValueError."""
+    """Return a result without contract. Its key comes first, as it is often not in the value. Raises ValueError."""
     record = json.loads(value)
     text = (key or b"").decode(errors="replace")
     return {"key": text, **record} if text.isprintable() else record

@@ -1,4 +1,4 @@
-"""Run the demo: bring everything up in order, watch it, take it down in reverse."""
+"""Runs the demo: starts all processes in order, watches them, and stops them in reverse."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ from forebay.demo.leftovers import Ledger, only_demo
 from forebay.demo.plain import totals
 from forebay.demo.plan import DemoPlan, PlatformAfter
 from forebay.demo.probe import JobProbe
+from forebay.demo.service_status import WatchedService
 from forebay.demo.show import Show
 from forebay.demo.view import View
-from forebay.demo.watched import WatchedService
 from forebay.kafka.admin import TopicAdmin
 from forebay.kafka.settings import KafkaSettings
 from forebay.kafka.topics import spec_of
@@ -31,8 +31,8 @@ class Demo:
     """Runs a plan once.
 
     Args:
-        show: gets steps and views.
-        progress: gets the platform's start.
+        show: receives steps and views.
+        progress: receives the progress of the platform's start.
     """
 
     def __init__(self, plan: DemoPlan, show: Show, progress: Progress) -> None:
@@ -51,11 +51,11 @@ class Demo:
         self._console_runs = False
 
     def run(self) -> None:
-        """Run until the duration is over or Ctrl-C or SIGTERM come.
+        """Run until the duration is over, or until Ctrl-C or SIGTERM.
 
         Raises:
             DemoError: a process ended or failed, or another demo runs in the same home.
-            PlatformError: the platform can't be brought up.
+            PlatformError: the platform can't be started.
         """
         make_home(self._plan.home)
         with self._interrupts, only_demo(self._plan.home) as ledger, _log_to_file(self._plan), self._show:
@@ -73,7 +73,7 @@ class Demo:
             )
 
     def _bring_up(self, ends: ExitStack) -> bool:
-        """Make platform, topics and watchers ready; False if Ctrl-C came first."""
+        """Prepare platform, topics and watchers. Return False if Ctrl-C was pressed meanwhile."""
         try:
             with self._interrupts.breaking_off():
                 ran_before = self._platform.status().running
@@ -129,7 +129,7 @@ class Demo:
             self._show.note(f"started the {child.name} (pid {child.pid})")
 
     def _start_console(self, lanes: Lanes, ledger: Ledger) -> None:
-        """Start the console once a job has work, since starts need the whole machine; the demo runs without it, too."""
+        """Start the console once a job has commits, because starts need the whole machine."""
         works = any(lane.is_started and lane.is_ready for lane in lanes.lanes)
         if self._console is None or self._console_runs or not works:
             return
@@ -152,7 +152,7 @@ class Demo:
             self._show.step(line)
 
     def _stop(self) -> None:
-        """End the console and the producers, then the jobs; each kind at the same time."""
+        """Stop the console and the producers at the same time, then the jobs."""
         assert self._lanes is not None, "_prepare comes first"
         if self._console is not None:
             self._end(self._console)
@@ -179,7 +179,7 @@ class Demo:
 
 @contextmanager
 def _log_to_file(plan: DemoPlan) -> Iterator[None]:
-    """Keep this process's log lines off the screen."""
+    """Write this process's log lines to a file instead of the screen."""
     root = logging.getLogger("forebay")
     handler = logging.FileHandler(plan.logs / "demo.log", mode="w")
     handler.setFormatter(logging.Formatter("%(asctime)s %(levelname)-7s %(message)s"))

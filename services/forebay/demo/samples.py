@@ -1,4 +1,4 @@
-"""A job's /metrics page as numbers to ask for."""
+"""Parses a job's /metrics page."""
 
 from __future__ import annotations
 
@@ -20,15 +20,15 @@ class Samples:
                 self._samples[sample.name].append((sample.labels, sample.value))
 
     def values(self, name: str, **labels: str) -> list[float]:
-        """Return the values of a metric's samples that have these labels."""
+        """Return the values of a metric's samples with labels."""
         return [value for _, value in self._matching(name, labels)]
 
     def with_labels(self, name: str, **labels: str) -> list[tuple[dict[str, str], float]]:
-        """Return a metric's samples that have these labels, each with all of its own."""
+        """Return a metric's samples with labels, each with all its labels."""
         return list(self._matching(name, labels))
 
     def total(self, name: str, **labels: str) -> float:
-        """Return the sum of a metric's samples that have these labels; 0 without any."""
+        """Return the sum of a metric's samples with labels; 0 without samples."""
         return sum(self.values(name, **labels))
 
     def _matching(self, name: str, labels: _Labels) -> Iterator[tuple[_Labels, float]]:

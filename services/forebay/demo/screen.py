@@ -1,4 +1,4 @@
-"""The view as a screenful of a terminal, from 80x24 up."""
+"""The view on a terminal of at least 80x24 characters."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from forebay.demo import overview, panels, units
 from forebay.demo.view import Results, ServiceView, View
 
 TURN_S = 5.0
-"""How long results are shown where those of all services don't fit."""
+"""Time for which results are shown in turn, if those of all services don't fit, in seconds."""
 
 _LEAST_RESULTS = 4
 _LEAST_SHARED_RESULTS = 5
@@ -21,7 +21,7 @@ _CORNERS = 6
 
 
 def screen(view: View, width: int, height: int) -> RenderableType:
-    """Lay the view out in `width` x `height` characters."""
+    """Return the view for `width` x `height` characters."""
     hints = [Text(hint, style="dim", no_wrap=True, overflow="ellipsis") for hint in view.hints]
     lines = height - 1 - len(hints)
     parts = _one(view, width, lines) if len(view.services) == 1 else _several(view, width, lines)
@@ -66,7 +66,7 @@ def _several(view: View, width: int, lines: int) -> list[RenderableType]:
 
 
 def _share_lines(shown: Iterable[tuple[ServiceView, Results]], width: int, lines: int) -> list[Panel]:
-    """Return each its part of the lines; what is left over goes to the first ones."""
+    """Return a panel for each result, with an equal share of the lines. The first panels get the remaining lines."""
     boxes = list(shown)
     if not boxes:
         return []

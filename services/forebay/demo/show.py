@@ -1,4 +1,4 @@
-"""Where the view goes: a terminal's screen, or plain lines."""
+"""The output of the view: a terminal's screen, or plain lines."""
 
 from __future__ import annotations
 
@@ -31,20 +31,20 @@ class Show(Protocol):
     ) -> None: ...
 
     def step(self, message: str) -> None:
-        """Say what is done now; the view, if there is one, is over."""
+        """Report the current step, and end the view."""
         ...
 
     def note(self, message: str) -> None:
-        """Say what has happened, if that does not disturb the view."""
+        """Report an event, unless that disturbs the view."""
         ...
 
     def update(self, view: View) -> None:
-        """Show how things are."""
+        """Show the current state."""
         ...
 
 
 class PlainShow:
-    """Prints lines: the hints once, what a service waits for when that changes, its key figures every 2 s."""
+    """Prints lines: the hints once, the reason why a service waits when it changes, and its statistics every 2 s."""
 
     interval_s = 2.0
 
@@ -70,7 +70,7 @@ class PlainShow:
         self.step(message)
 
     def update(self, view: View) -> None:
-        """Print the key figures."""
+        """Print the statistics."""
         if not self._hinted:
             self._hinted = True
             for hint in view.hints:
@@ -88,7 +88,7 @@ class PlainShow:
 
 
 class ScreenShow:
-    """Fills a terminal with the view, and gives it back as it was at the first step after it."""
+    """Shows the view on the whole terminal, which is restored at the first step after the view."""
 
     interval_s = 1.0
 
@@ -105,17 +105,17 @@ class ScreenShow:
         self._end()
 
     def step(self, message: str) -> None:
-        """Print the message, below what was there before the view."""
+        """Print the message on the restored terminal."""
         self._end()
         self._console.print(Text.assemble(("· ", "dim"), message), highlight=False, soft_wrap=True)
 
     def note(self, message: str) -> None:
-        """Print the message unless the view is shown: that says more."""
+        """Print the message unless the view is shown, which contains more."""
         if self._live is None:
             self.step(message)
 
     def update(self, view: View) -> None:
-        """Show the view, as large as the terminal is now."""
+        """Show the view in the current size of the terminal."""
         layout = screen(view, self._console.width, self._console.height)
         if self._live is None:
             self._live = Live(layout, console=self._console, screen=True, auto_refresh=False)

@@ -1,4 +1,4 @@
-"""Numbers as people read them."""
+"""Formats numbers for people."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ _OVERFLOW_S = 60.0
 
 
 def rate(value: float | None) -> str:
-    """Return events a second."""
+    """Return the text of a rate in events per second."""
     return UNKNOWN if value is None else f"{value:,.0f}/s"
 
 
@@ -20,7 +20,7 @@ def number(value: int | None) -> str:
 
 
 def short(value: float | None) -> str:
-    """Return a count or rate in at most six characters; thousands and more are rounded."""
+    """Return the text of a count or rate in at most six characters. Thousands and more are rounded."""
     if value is None:
         return UNKNOWN
     if value < 9_999.5:
@@ -33,7 +33,7 @@ def short(value: float | None) -> str:
 
 
 def seconds(value: float | None) -> str:
-    """Return a short time, in seconds; a minute or more is where histograms end."""
+    """Return the text of a short time in seconds. Histograms end at a minute."""
     if value is None:
         return UNKNOWN
     return f"> {value:.0f} s" if value >= _OVERFLOW_S else f"{value:.2f} s"
@@ -57,7 +57,7 @@ def format_elapsed(value: float) -> str:
 
 
 def age(value: float) -> str:
-    """Return how long something is past, in seconds; nothing is less than 0 s past."""
+    """Return the text of an age in seconds, at least 0 s."""
     return format_elapsed(value) if value >= _OVERFLOW_S else f"{max(0.0, value):.1f} s"
 
 

@@ -1,4 +1,4 @@
-"""What the demo shows: plain values, ready to be laid out."""
+"""The values that the demo shows, independent of their layout."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from forebay.http.health import Verdict
 
 @dataclass(frozen=True, slots=True)
 class Reason:
-    """Why records could not be used, and how often that was seen."""
+    """A reason of rejected records, and their number."""
 
     text: str
     count: int
@@ -20,7 +20,7 @@ class Reason:
 
 @dataclass(frozen=True, slots=True)
 class Results:
-    """Some of the latest records of an output topic, newest first, and what is shown of each."""
+    """The latest records of an output topic, newest first, and their columns."""
 
     topic: str
     columns: tuple[Column, ...] = ()
@@ -29,16 +29,16 @@ class Results:
 
 @dataclass(frozen=True, slots=True)
 class ServiceView:
-    """One service at one moment.
+    """The current state of a service.
 
     Args:
-        service: its name.
-        state: whether the job reads and writes, and its reason if it does not.
-        figures: of its job; None until it answers.
-        trend: rates and times lately.
-        stored: records in its input topics, of earlier runs too; None while unknown.
-        results: the latest ones, for each output topic.
-        reasons: why records ended in .errors, latest first.
+        service: name of the service.
+        state: whether the job reads and writes, and the reason if it does not.
+        figures: statistics of its job; None until the job answers.
+        trend: recent rates and latencies.
+        stored: records in its input topics, including those of earlier runs; None: unknown.
+        results: latest results of each output topic.
+        reasons: reasons of records in .errors, latest first.
     """
 
     service: str
@@ -52,13 +52,13 @@ class ServiceView:
 
 @dataclass(frozen=True, slots=True)
 class View:
-    """Everything at one moment.
+    """The current state of the demo.
 
     Args:
         elapsed_s: seconds since the jobs were started.
         now_s: seconds since the epoch.
         services: one or more.
-        hints: where to look further.
+        hints: hints at further information.
     """
 
     elapsed_s: float

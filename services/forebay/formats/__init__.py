@@ -1,7 +1,7 @@
-"""Formats: how keys and values of one type become bytes, and keys the text that rows are sorted by.
+"""Formats of keys and values: their encoding as bytes, and that of keys as row texts, by which rows are sorted.
 
-The bytes are Kafka's own serializers' (`org.apache.kafka.common.serialization`), so that clients of other languages
-read them. A key's row text sorts as the key does.
+The bytes are those of Kafka's serializers (`org.apache.kafka.common.serialization`), so that clients in other languages
+can read them. Row texts sort like the keys.
 """
 
 from __future__ import annotations
@@ -48,8 +48,10 @@ class Format(Generic[T]):
         wire: Identifies the encoding to other formats. None: no other format has the same encoding.
         takes: Function that returns whether this format reads bytes of another format, from its `wire`. None: it reads
             only its own bytes.
-        identify: Function that returns what stores record of the encoding (`forebay.formats.identities`). None: the
-            name.
+        identify: Function that returns the identity of the encoding, which stores record
+            (`forebay.formats.identities`). None: the identity is the name.
+        hashed: Format of the same keys, if a custom partitioner has distributed the keys of this one. Its name differs,
+            so that streams that are distributed differently are not joined.
     """
 
     name: str
@@ -63,13 +65,14 @@ class Format(Generic[T]):
     wire: Hashable = None
     takes: Callable[[Any], bool] | None = None
     identify: Callable[[], Identity] | None = None
+    hashed: Format[T] | None = None
 
     def __str__(self) -> str:
         return self.name
 
     @property
     def identity(self) -> Identity:
-        """What stores record of the encoding, as JSON; None: it is not known."""
+        """Identity of the encoding as a JSON value, which stores record. None: it is not known."""
         return f"format {self.name}" if self.identify is None else self.identify()
 
     @property
@@ -85,13 +88,14 @@ class Format(Generic[T]):
         """Return whether this format can read the bytes that another format wrote."""
         return self.is_same(written) or (self.takes is not None and self.takes(written.wire))
 
-    def without_owner(self) -> Format[T]:
-        """Return the format after a repartition, where the key itself determines the task of a row."""
-        return self if self.owner is None else dataclasses.replace(self, owner=None)
+    def by_hash(self) -> Format[T]:
+        """Return the format after a repartition by the hash of the key, which alone determines the task of a row."""
+        key = self.hashed or self
+        return key if key.owner is None else dataclasses.replace(key, owner=None)
 
 
 class _Simple(Generic[T]):
-    """A codec of two functions; any error of theirs is the value's fault."""
+    """A codec of two functions. Any error that they raise is blamed on the value."""
 
     def __init__(self, what: str, encode: Callable[[T], bytes], decode: Callable[[bytes], T]) -> None:
         self._what = what
@@ -112,7 +116,7 @@ class _Simple(Generic[T]):
 
 
 class _Scalar(_Simple[T]):
-    """A codec of values that can't be changed and are read back as they were."""
+    """A codec of immutable values that are read back unchanged."""
 
     is_frozen = True
 
@@ -126,10 +130,10 @@ def simple(
     of_row: Callable[[str], T] | None = None,
     identity: str = "",
 ) -> Format[T]:
-    """Return a format that needs no contract; without `row`, keys sort by their bytes.
+    """Return a format that needs no contract. Without `row` and `of_row`, keys sort by their bytes.
 
-    A store encodes its values at each put and decodes them at each get, because logic may be able to change them.
-    Stores record the `identity`, and refuse rows of another one at the start. By default, it is `format NAME`.
+    A store encodes the values at each put and decodes them at each get, because they may be mutable. It records the
+    `identity` (by default, `format NAME`), and refuses rows with another identity at the start.
     """
     return _of_codec(_Simple(name, encode, decode), name, kind, row, of_row, identity or f"format {name}")
 
@@ -159,7 +163,7 @@ def _of_codec(
 
 
 def bytes_rows(codec: Codec[T]) -> tuple[Callable[[T], str], Callable[[str], T]]:
-    """Return the row text of keys that sort by their bytes, and what reads it."""
+    """Return the functions from a key to its row text and back, for keys that sort by their bytes."""
     return lambda key: codec.encode(key).decode("latin-1"), lambda text: codec.decode(text.encode("latin-1"))
 
 
@@ -171,10 +175,10 @@ def _packed_format(
     def encode(value: T) -> bytes:
         if kind is int and value.__class__ is bool:
             raise TypeError("a boolean is not accepted as a number")
-        # Not-a-numbers differ in their bits: on x86, inf - inf has a sign. Java's serializers write one of them.
+        # NaN has several encodings. On x86, inf - inf has a sign bit. Java's serializers always write the same NaN.
         return pack.pack(value if value == value else math.nan)  # noqa: PLR0124
 
-    # A single-precision number differs from the double that logic computed.
+    # A single-precision number may differ from the double that logic computed, so it is not read back unchanged.
     codec = _Simple if layout == ">f" else _Scalar
     return _of_codec(codec(name, encode, lambda data: cast(T, pack.unpack(data)[0])), name, kind, row, of_row, name)
 
@@ -232,7 +236,7 @@ def avro(record: type[T]) -> Format[T]:
 
 
 def format_of(spec: type[T] | Format[T]) -> Format[T]:
-    """Return the format of a type: Avro for records, that of Kafka's serializers for text, bytes, numbers and UUIDs.
+    """Return the format of a type: Avro for records, and Kafka's formats for text, bytes, numbers and UUIDs.
 
     Raises:
         TypeError: The type has no format.

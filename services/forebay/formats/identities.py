@@ -1,21 +1,23 @@
-"""Identities of formats: what a store records of the encoding of its rows, and which edits leave rows readable.
+"""Identities of formats, which stores record with their rows, and the edits of formats that keep rows readable.
 
-An identity is a JSON value, the same in every process and release:
+An identity is a JSON value. It is the same in every process and release:
 
-- None: not known, and never compared;
-- text: an encoding, such as "long";
-- ["by name", KIND, SHAPE]: fields are found by their names. SHAPE is a digest of the fields and their types;
-- ["by name", KIND, SHAPE, {"text": DIGEST, "id": ID}]: so that a schema describes. DIGEST is of its text, and SHAPE
-  leaves out what changes no byte of a key. ID is what keys begin with;
-- ["fields", HEAD, {NAME: TYPE}]: fields are found by their names, and each is read as its type;
-- ["places", HEAD, {PLACE: [NAME, TYPE]}, COUNT]: fields are found by their places or numbers. With a COUNT, there are
-  no further fields. {"id": ID} may follow;
-- ["columns", TEXT, TOPIC]: columns of SQL in this order. TOPIC identifies other rows that the format reads as well;
-- ["no columns", OTHER]: rows that are not read. OTHER identifies those written before by another format;
-- ["marked", KEY]: keys with a mark, and texts without it;
-- ["key of", PART, ...]: keys that a step composes of row texts of other keys;
-- ["values of", EXPRESSION, KEY]: keys that are the values of an expression;
-- ["windowed", KEY, SIZE]: keys with windows of a size;
+- None: the encoding is unknown, and never compared.
+- A text: an encoding, such as "long".
+- ["by name", KIND, SHAPE]: fields are found by their names. SHAPE is a digest of the fields and their types.
+- ["by name", KIND, SHAPE, {"text": DIGEST, "id": ID}]: as before, with a schema. DIGEST is the digest of the schema's
+  text. SHAPE does not include parts of the schema that do not affect a key's bytes. Keys begin with ID.
+- ["fields", HEAD, {NAME: TYPE}]: fields are found by their names, and each is read as its type.
+- ["places", HEAD, {PLACE: [NAME, TYPE]}, COUNT]: fields are found by their positions or numbers. With a COUNT, there
+  are no further fields. {"id": ID} may follow.
+- ["columns", TEXT, TOPIC]: columns of SQL in this order. TOPIC identifies other rows that the format reads as well.
+- ["no columns", OTHER]: rows that are not read. OTHER identifies earlier rows of another format.
+- ["marked", KEY]: keys with a mark, and texts without it.
+- ["key of", PART, ...]: keys that a step composes of the row texts of other keys.
+- ["values of", EXPRESSION, KEY]: keys that are the values of an expression.
+- ["computed from", ROWS, COLUMNS]: columns that were computed from the rows which a text describes, "" for all rows.
+- ["partitioned", HOW, KEY]: keys that are not partitioned by their hash.
+- ["windowed", KEY, SIZE]: keys with windows of a size.
 - [WORD, PART, ...]: a format that wraps others.
 """
 
@@ -30,15 +32,16 @@ Identity = Any
 
 BY_NAME, FIELDS, PLACES, COLUMNS, _MARKED = "by name", "fields", "places", "columns", "marked"
 _KEY_OF, NO_COLUMNS, WINDOWED = "key of", "no columns", "windowed"
-_VALUES_OF = "values of"
+_VALUES_OF, COMPUTED_FROM = "values of", "computed from"
+PARTITIONED = "partitioned"
 _TEXT = "text"
 _TEXT_OF_SCHEMA, _ID = "text", "id"
 _READS_ALSO = {"JSON Schema": ("JSON",)}
-"""By kind of format, whose rows of fields with names it reads as well."""
+"""Kinds of formats by name whose rows a kind of format reads as well."""
 _NUMBERS = ("tinyint", "smallint", "integer", "bigint", "real", "double")
-"""Types of numbers in the state of Spark's classes; each reads the values of those before it.
+"""Types of numbers in the state of Spark's classes. Each type reads the values of those before it.
 
-Kafka's formats have other names: the bytes of one can't be read as another.
+Kafka's formats have other names, because the bytes of one can't be read as another.
 """
 _WIDER = frozenset(
     (
@@ -47,24 +50,24 @@ _WIDER = frozenset(
         ("uint32", "int64"), ("uint32", "uint64"), ("sint32", "sint64"),
     )
 )  # fmt: skip
-"""Pairs of a number's types in state and in Protobuf; the second one reads all values of the first."""
+"""Pairs of types of numbers in state and in Protobuf. The second type of a pair reads all values of the first."""
 _TEXT_LINES, _WIDER_TEXTS = "DELIMITED by", frozenset({("INTEGER", "BIGINT")})
-"""Begins the kind of values that are lines of texts, and pairs of types whose texts the second one reads."""
+"""Prefix of the kind of values that are lines of text, and pairs of types. The second type reads texts of the first."""
 _NAMED_KEYS = ("JSON key", "JSON_SR key")
 """Kinds of keys whose bytes contain the columns' names, although stores find the columns by their places."""
 
 
 class Misread(Exception):
-    """Rows of one format would be misread by the other; the message says why if the two formats do not show it."""
+    """Rows of one format would be misread by another. The message has a reason if the formats do not show it."""
 
 
 def by_name(kind: str, shape: str = "", text: str = "", schema_id: int | None = None) -> Identity:
     """Return the identity of a format that finds fields by their names.
 
     Args:
-        shape: the fields and their types, as text.
-        text: of the schema; earlier builds of 0.3 recorded a digest of it as the shape.
-        schema_id: id of the schema in a registry, which the bytes begin with.
+        shape: Fields and their types, as text.
+        text: Text of the schema. Earlier builds of 0.3 recorded its digest as the shape.
+        schema_id: Id of the schema in a registry, with which the bytes begin.
     """
     details = ({_TEXT_OF_SCHEMA: _digest(text)} if text else {}) | _under(schema_id)
     return [BY_NAME, kind, _digest(shape), *([details] if details else [])]
@@ -79,22 +82,22 @@ def _digest(text: str) -> str:
 
 
 def by_typed_name(head: str, fields: Iterable[tuple[str, Identity]]) -> Identity:
-    """Return the identity of a format that finds fields by their names, and reads each as its type.
+    """Return the identity of a format that finds fields by their names and reads each as its type.
 
     Args:
-        head: what else the encoding consists of.
-        fields: name and type of each.
+        head: Description of the rest of the encoding.
+        fields: Name and type of each field.
     """
     return [FIELDS, head, dict(fields)]
 
 
 def by_place(head: str, fields: Iterable[tuple[str, Identity]], schema_id: int | None = None) -> Identity:
-    """Return the identity of a format of a fixed number of fields in this order.
+    """Return the identity of a format with a fixed number of fields in this order.
 
     Args:
-        head: what else the encoding consists of.
-        fields: name and type of each.
-        schema_id: id of the schema in a registry, which the bytes begin with.
+        head: Description of the rest of the encoding.
+        fields: Name and type of each field.
+        schema_id: Id of the schema in a registry, with which the bytes begin.
     """
     numbered = {str(place): [name, kind] for place, (name, kind) in enumerate(fields)}
     details = _under(schema_id)
@@ -102,7 +105,7 @@ def by_place(head: str, fields: Iterable[tuple[str, Identity]], schema_id: int |
 
 
 def by_number(head: str, fields: Iterable[tuple[int, str, Identity]]) -> Identity:
-    """Return the identity of a format whose fields have numbers, and that ignores unknown ones."""
+    """Return the identity of a format whose fields have numbers, and that ignores unknown numbers."""
     return [PLACES, head, {str(number): [name, kind] for number, name, kind in fields}, None]
 
 
@@ -110,14 +113,19 @@ def columns_of(text: str, topic: Identity = None) -> Identity:
     """Return the identity of rows with columns of SQL.
 
     Args:
-        topic: identity of other rows that the format reads as well.
+        topic: Identity of other rows that the format reads as well.
     """
     return [COLUMNS, text, topic]
 
 
 def has_columns(identity: Identity) -> bool:
-    """Return whether an identity is of rows with columns of SQL."""
+    """Return whether an identity is that of rows with columns of SQL."""
     return _is_of(identity, COLUMNS)
+
+
+def is_computed(identity: Identity) -> bool:
+    """Return whether an identity is that of columns that are computed from some rows."""
+    return _is_of(identity, COMPUTED_FROM)
 
 
 NOTHING: Identity = [NO_COLUMNS, None]
@@ -125,7 +133,7 @@ NOTHING: Identity = [NO_COLUMNS, None]
 
 
 def with_mark(key: Identity) -> Identity:
-    """Return the identity of keys of a store that has texts as well."""
+    """Return the identity of keys of a store that may also have texts as keys."""
     return [_MARKED, key]
 
 
@@ -133,13 +141,13 @@ def windowed_keys(key: Identity, size: str | None = None) -> Identity:
     """Return the identity of keys with windows.
 
     Args:
-        size: of the windows. None: a store's own windows have it.
+        size: Size of the windows. None: the store records it with its windows.
     """
     return [WINDOWED, key, size]
 
 
 def is_marked(identity: Identity) -> bool:
-    """Return whether an identity is of keys with a mark."""
+    """Return whether an identity is that of keys with a mark."""
     return _is_of(identity, _MARKED)
 
 
@@ -147,7 +155,7 @@ def key_of(*parts: Identity) -> Identity:
     """Return the identity of keys that a step composes.
 
     Args:
-        parts: identities of the keys whose row texts they consist of, in their order.
+        parts: Identities of the keys of whose row texts they consist, in order.
     """
     return [_KEY_OF, *parts]
 
@@ -157,18 +165,31 @@ def values_of(expression: str, key: Identity) -> Identity:
     return [_VALUES_OF, expression, key]
 
 
-def merge_identities(recorded: Identity, declared: Identity, *, is_key: bool = False) -> Identity:
-    """Return the identity of rows of both formats, which the declared one reads.
-
-    It equals `recorded` if the edit changes nothing. The result, and not the declared format, is recorded: the next
-    edit must be able to read the earlier rows, too.
+def computed_from(rows: str, columns: Identity) -> Identity:
+    """Return the identity of columns that are computed from some rows.
 
     Args:
-        is_key: whether rows are found by the encoded text, so that the declared format must also write what is
-            recorded.
+        rows: How the rows are computed. "" for all rows of a stored table.
+    """
+    return [COMPUTED_FROM, rows, columns]
+
+
+def partitioned_keys(how: str, key: Identity) -> Identity:
+    """Return the identity of keys that are not partitioned by their hash."""
+    return [PARTITIONED, how, key]
+
+
+def merge_identities(recorded: Identity, declared: Identity, *, is_key: bool = False) -> Identity:
+    """Return the identity of rows of both formats, which the declared format can read.
+
+    It equals `recorded` if the edit changes nothing. Stores record the result and not the declared format, because
+    formats after further edits must be able to read the earlier rows, too.
+
+    Args:
+        is_key: Whether rows are found by the encoded text, so that the declared format must also write the same bytes.
 
     Raises:
-        Misread: the declared format can't read the rows.
+        Misread: The declared format can't read the rows.
     """
     return _Merge(is_key).merge(recorded, declared)
 
@@ -182,12 +203,15 @@ class _Merge:
             return declared
         if has_columns(declared):
             return self._merge_columns(recorded, declared)
+        if _how_partitioned(recorded) != _how_partitioned(declared):
+            raise Misread("keys that are partitioned in another way are in other tasks")
         # Earlier builds of 0.3 recorded composed keys as texts.
         if recorded == _TEXT and isinstance(declared, list) and declared[0] in (_MARKED, _KEY_OF):
             return declared
-        if _is_of(declared, _VALUES_OF) and not _is_of(recorded, _VALUES_OF):
-            # Earlier builds of 0.3 recorded no expressions.
-            return [_VALUES_OF, declared[1], self.merge(recorded, declared[2])]
+        for head in (_VALUES_OF, COMPUTED_FROM):
+            if _is_of(declared, head) and not _is_of(recorded, head):
+                # Earlier builds of 0.3 recorded no expressions.
+                return [head, declared[1], self.merge(recorded, declared[2])]
         if declared == NOTHING:
             return recorded if _is_of(recorded, NO_COLUMNS) else [NO_COLUMNS, recorded]
         if _is_of(recorded, NO_COLUMNS):
@@ -195,7 +219,7 @@ class _Merge:
             return self.merge(recorded[1], self.merge(by_name("JSON"), declared))
         if isinstance(recorded, list) and isinstance(declared, list) and recorded[0] == declared[0]:
             return self._merge_lists(recorded, declared)
-        # Earlier builds of 0.3 recorded of views only the kind of their format.
+        # Earlier builds of 0.3 recorded only the kind of the format of views.
         is_of_a_view = _is_of(recorded, BY_NAME) and _is_of(declared, FIELDS) and recorded[1] == declared[1]
         if is_of_a_view or (str(recorded), str(declared)) in _WIDER:
             return declared
@@ -219,7 +243,7 @@ class _Merge:
             if recorded[1] != kind and recorded[1] not in _READS_ALSO.get(kind, ()):
                 raise Misread
             if self._is_key and not (recorded[1] == kind and _is_shaped_alike(recorded, declared)):
-                raise Misread("other fields make other bytes of the same key")
+                raise Misread("other fields would change the bytes of the same key")
             return declared
         if head == FIELDS:
             if recorded[1] != kind:
@@ -245,7 +269,7 @@ class _Merge:
         before = {name: place for place, (name, _) in recorded.items()}
         merged = dict(recorded)
         for place, (name, kind) in declared.items():
-            # A field may get another name, but two fields that changed places would be taken for each other.
+            # A field may be renamed, but two fields that changed places would be mistaken for each other.
             if before.get(name, place) != place:
                 if not has_numbers:
                     raise Misread(f"{name} has another place")
@@ -261,8 +285,12 @@ class _Merge:
         return merged
 
 
+def _how_partitioned(identity: Identity) -> str:
+    return str(identity[1]) if _is_of(identity, PARTITIONED) else ""
+
+
 def _details(identity: list[Any]) -> dict[str, Any]:
-    """Return what is recorded of the schema that describes a format's bytes."""
+    """Return the recorded details of the schema that describes a format's bytes."""
     has_details = identity[0] in (BY_NAME, PLACES) and isinstance(identity[-1], dict)
     return identity[-1] if has_details else {}
 
@@ -283,7 +311,7 @@ def _is_shaped_alike(recorded: list[Any], declared: list[Any]) -> bool:
 
 
 def reads_alike(recorded: Identity, declared: Identity) -> bool:
-    """Return whether values of one format are read by the other without a look at them: only wording differs."""
+    """Return whether a format reads all values of another without a check, because only wording differs."""
     if not (_is_of(declared, BY_NAME) and _is_of(recorded, BY_NAME)):
         return bool(recorded == declared)
     return bool(recorded[1] == declared[1]) and _is_shaped_alike(recorded, declared)

@@ -1,12 +1,22 @@
-"""Identities of formats in words, for messages."""
+"""Descriptions of identities of formats, for messages."""
 
 from __future__ import annotations
 
-from forebay.formats.identities import BY_NAME, COLUMNS, FIELDS, NO_COLUMNS, PLACES, WINDOWED, Identity
+from forebay.formats.identities import (
+    BY_NAME,
+    COLUMNS,
+    COMPUTED_FROM,
+    FIELDS,
+    NO_COLUMNS,
+    PARTITIONED,
+    PLACES,
+    WINDOWED,
+    Identity,
+)
 
 
 def words_of(identity: Identity) -> str:
-    """Return an identity in words, for messages."""
+    """Return the description of an identity."""
     if not isinstance(identity, list):
         return "an unknown format" if identity is None else str(identity)
     head, *parts = identity
@@ -17,6 +27,10 @@ def words_of(identity: Identity) -> str:
         return "no columns" if parts[0] is None else f"no columns, and of {words_of(parts[0])}"
     if head == COLUMNS:
         return "; ".join(parts[0].splitlines())
+    if head == COMPUTED_FROM:
+        return f"{words_of(parts[1])}, computed from {f'rows {parts[0]}' if parts[0] else 'all rows'}"
+    if head == PARTITIONED:
+        return f"{words_of(parts[1])}, partitioned {parts[0]}"
     if head == BY_NAME:
         return str(parts[0])
     if head == FIELDS:

@@ -1,4 +1,4 @@
-"""Texts that describe the fields of record classes."""
+"""Descriptions of the fields of record classes, for identities."""
 
 from __future__ import annotations
 
@@ -23,6 +23,6 @@ def _shape(kind: Any, within: tuple[Any, ...]) -> str:
         return f"({', '.join(f'{name} {_shape(hints.get(name), (*within, kind))}' for name in fields_of(kind))})"
     parts = ", ".join(_shape(part, within) for part in typing.get_args(kind))
     origin = typing.get_origin(kind) or kind
-    # Releases of Python name the two spellings of a union differently.
+    # The two spellings of a union have different names, depending on the release of Python.
     name = "Union" if origin is types.UnionType else getattr(origin, "__name__", "any")
     return f"{name}[{parts}]" if parts else name

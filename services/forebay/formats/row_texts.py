@@ -1,4 +1,4 @@
-"""Texts that sort as numbers do: the row texts of keys."""
+"""Row texts of numbers, which sort like the numbers."""
 
 from __future__ import annotations
 
@@ -9,16 +9,16 @@ from typing import cast
 
 
 def whole_rows(bits: int) -> tuple[Callable[[int], str], Callable[[str], int]]:
-    """Return the row text of whole numbers of so many bits, and what reads it."""
-    # Shifted, so that negative numbers come first.
+    """Return the functions from a whole number of `bits` bits to its row text and back."""
+    # The offset makes negative numbers sort first.
     offset, digits = 1 << (bits - 1), bits // 4
     return lambda value: f"{value + offset:0{digits}x}", lambda text: int(text, 16) - offset
 
 
 def double_row(value: float) -> str:
-    """Return the row text of a number with a fraction."""
+    """Return the row text of a floating-point number."""
     (number,) = struct.unpack(">Q", struct.pack(">d", value if value == value else math.nan))  # noqa: PLR0124
-    # The bits of positive numbers sort as the numbers do, those of negative ones the other way around.
+    # The bits of positive numbers sort like the numbers, those of negative numbers in reverse order.
     return f"{number ^ (0xFFFFFFFFFFFFFFFF if number >> 63 else 1 << 63):016x}"
 
 

@@ -1,1 +1,1 @@
-"""HTTP server code that query servers, the console and jobs share."""
+"""The HTTP server of query servers, the console and jobs."""

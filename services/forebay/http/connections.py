@@ -1,4 +1,4 @@
-"""Connections of an HTTP server: those without a request must not keep others out."""
+"""Connections of an HTTP server, of which those without a request must not block others."""
 
 from __future__ import annotations
 
@@ -11,15 +11,15 @@ import uvicorn
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
 HEALTH = frozenset({("healthz",), ("readyz",), ("metrics",)})
-"""Paths that are answered however many other requests there are: who asks would kill a healthy process."""
+"""Paths that are answered under any load, so that Kubernetes does not kill a healthy process."""
 _RESERVE = 32
-"""Connections for them beyond the others."""
+"""Additional connections for these paths."""
 _FILES = 4
-"""A process has as many files as this for each connection that is taken: a burst may double the connections."""
+"""Open files that a process needs per accepted connection. A burst may double the connections."""
 
 
 def affordable(connections: int) -> int:
-    """Return how many of so many connections the process may take, by the files that it may open."""
+    """Return the number of connections that the process can accept, limited by its maximum of open files."""
     files, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
     return max(1, min(connections, files // _FILES))
 
@@ -28,39 +28,39 @@ class Connections:
     """The open connections of one server.
 
     Args:
-        most: open at the same time. One without a request makes room for a new one, the oldest first.
-        seconds: for a request to arrive, from its connection's beginning or from its own.
+        most: maximum of open connections. Above it, the oldest connection without a request is closed for a new one.
+        seconds: time for a request to arrive, from the begin of the connection or of the request.
     """
 
     def __init__(self, most: int, seconds: float) -> None:
         self.most = most
         self.seconds = seconds
         self.waiting: dict[Connection, None] = {}
-        """Those without a request, the oldest first."""
+        """The connections without a request, oldest first."""
         self._open: set[Connection] = set()
 
     def add(self, connection: Connection) -> None:
-        """Take in a new connection; close one without a request if there are too many."""
+        """Add a new connection. If there are too many, close one without a request."""
         self._open.add(connection)
         if len(self._open) > self.most + _RESERVE and self.waiting:
             next(iter(self.waiting)).drop()
         self.waiting[connection] = None
-        # All others have requests. Those beyond the limit are refused within a moment, which makes room again.
+        # All others have requests. Those above the limit are refused at once, which frees connections.
         if len(self._open) > 2 * self.most + _RESERVE:
             connection.drop()
 
     def discard(self, connection: Connection) -> None:
-        """Forget a connection."""
+        """Remove a connection."""
         self._open.discard(connection)
         self.waiting.pop(connection, None)
 
     def protocol(self) -> type[Connection]:
-        """Return what uvicorn makes of each connection."""
+        """Return the protocol class that uvicorn instantiates for each connection."""
         return type("BoundConnection", (Connection,), {"connections_of": self})
 
 
 class Connection(H11Protocol):
-    """A connection whose next request has to arrive in time."""
+    """A connection whose next request must arrive in time."""
 
     connections_of: Connections
 
@@ -93,7 +93,7 @@ class Connection(H11Protocol):
                 self._wait()
 
     def drop(self) -> None:
-        """Close the connection without a word."""
+        """Close the connection without a response."""
         self._stop_waiting()
         self.connections_of.discard(self)
         self.transport.abort()
@@ -116,10 +116,10 @@ class Connection(H11Protocol):
 
 
 class BoundedServer(uvicorn.Server):
-    """A server whose TLS handshakes have a deadline too.
+    """A server whose TLS handshakes have a deadline, too.
 
     Args:
-        seconds: for a handshake; 0: there is no TLS.
+        seconds: time limit of a handshake; 0: no TLS.
     """
 
     def __init__(self, config: uvicorn.Config, seconds: float) -> None:

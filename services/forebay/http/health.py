@@ -1,4 +1,4 @@
-"""Whether a process is alive and ready, and its pages: /healthz, /readyz, /metrics."""
+"""The health of a process, and its pages /healthz, /readyz and /metrics."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _RESTARTS = 20
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """An answer and its reason."""
+    """The result of a health check, and its reason."""
 
     ok: bool
     reason: str
@@ -28,7 +28,7 @@ class Verdict:
 
 @dataclass(frozen=True, slots=True)
 class End:
-    """How and when a job ended: ms since the epoch, and the exit code that it has where it runs alone."""
+    """The end of a job: reason, time (ms since the epoch), and the exit code that it has if it runs alone."""
 
     reason: str
     at_ms: int
@@ -37,12 +37,12 @@ class End:
 
 @dataclass(frozen=True, slots=True)
 class Restart:
-    """A restart of a part of the job, while its process continued.
+    """A restart of a part of a job, while its process continued.
 
     Args:
         at_ms: ms since the epoch.
         what: "query", or "worker".
-        reason: why, with the remedy if there is one.
+        reason: the reason, with the remedy if there is one.
     """
 
     at_ms: int
@@ -51,7 +51,7 @@ class Restart:
 
 
 class Health:
-    """Alive while the tasks' loops run; ready once they have begun.
+    """The health of a job: alive while the tasks' loops run, ready once they have begun.
 
     Args:
         stuck_seconds: time without progress after which the job counts as dead.
@@ -79,42 +79,42 @@ class Health:
 
     @property
     def is_starting(self) -> bool:
-        """Whether no task has begun yet, and nothing keeps one from it."""
+        """Whether no task has begun yet, and none has failed to begin."""
         return not self._ready and not self._trouble and self._end is None
 
     def progress(self) -> None:
-        """Note a sign of life."""
+        """Record a sign of life."""
         self._progress = time.monotonic()
 
     def working(self) -> None:
-        """Note that tasks read and commit, or that nothing comes and the broker answers."""
+        """Record that tasks read and commit, or that there are no records and the broker answers."""
         self._ready, self._trouble = True, ""
         self.progress()
 
     def starting(self) -> None:
-        """Note that what the job waited for has come: it starts."""
+        """Record that the job no longer waits for anything outside, and starts."""
         self._ready, self._trouble = False, ""
         self.progress()
 
     def failing(self, reason: str) -> None:
-        """Note that the job waits for something outside, such as the broker: alive, but not ready."""
+        """Record that the job waits for something outside, such as the broker. It is alive, but not ready."""
         self._ready, self._trouble = False, reason
         self.progress()
 
     def note_restart(self, what: str, reason: str) -> None:
-        """Keep a restart in the list that /readyz returns."""
+        """Add a restart to the list that /readyz returns."""
         restart = Restart(time.time_ns() // 1_000_000, what, reason)
         self._restarts.append(restart)
         if self.listener is not None:
             self.listener(restart)
 
     def set_end(self, reason: str, exit_code: int) -> None:
-        """Note that the job ended, and does not come back in this process."""
+        """Record that the job ended, and will not restart in this process."""
         self._end = End(reason, time.time_ns() // 1_000_000, exit_code)
         self.progress()
 
     def alive(self) -> Verdict:
-        """Return whether the job makes progress; a job that ended needs no restart of the process it shares."""
+        """Return whether the job makes progress. A job that ended is alive, because its process may run other jobs."""
         if self._end is not None:
             return Verdict(True, f"ended: {self._end.reason}")
         silent = time.monotonic() - self._progress
@@ -132,7 +132,7 @@ class Health:
 
 
 def health_page(request: Request, health: Health, registry: CollectorRegistry) -> Answer | None:
-    """Answer /healthz, /readyz and /metrics; None: it is none of them."""
+    """Return the response to /healthz, /readyz or /metrics; None for other paths."""
     match request.path:
         case ("metrics",):
             return Answer(200, CONTENT_TYPE_LATEST, generate_latest(registry))
@@ -149,10 +149,10 @@ def health_page(request: Request, health: Health, registry: CollectorRegistry) -
 
 
 def health_server(health: Health, registry: CollectorRegistry, host: str, port: int) -> HttpServer:
-    """Serve health and metrics. Raises PortInUse."""
+    """Return a server of health and metrics. Raises PortInUse."""
     return HttpServer(lambda request: health_page(request, health, registry) or NO_PAGE, host, port)
 
 
 def verdict_answer(verdict: Verdict, **more: Any) -> Answer:
-    """Return a verdict as an answer with additional fields: 200, or 503 with the reason."""
+    """Return the response of a verdict, with additional fields: 200, or 503 with the reason."""
     return json_answer(200 if verdict.ok else 503, {"ok": verdict.ok, "reason": verdict.reason, **more})

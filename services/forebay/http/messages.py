@@ -1,4 +1,4 @@
-"""Requests and answers, and the limits of a server."""
+"""Requests and responses, and the limits of a server."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ class Request:
     """A GET, or a POST with a body.
 
     Args:
-        path: parts of the path, decoded; an encoded slash stays within its part.
-        parameters: what follows the question mark, decoded: every value of each name.
-        authorization: the header of that name, "" without one.
+        path: decoded parts of the path. An encoded slash stays within its part.
+        parameters: decoded values of the query string, by name.
+        authorization: the Authorization header; "" if it is missing.
         method: GET or POST.
-        body: of a POST.
-        accept: the header of that name, "" without one.
-        forwarded: the header Forebay-Forwarded, by which a server says that it asks on behalf of a client.
+        body: body of a POST.
+        accept: the Accept header; "" if it is missing.
+        forwarded: the header Forebay-Forwarded, with which a server forwards a client's request.
     """
 
     path: tuple[str, ...]
@@ -37,7 +37,7 @@ class Request:
 
     @classmethod
     def of(cls, target: str, authorization: str = "", **more: Any) -> Request:
-        """Read a request's target, such as `/stores/profiles/user%2F1?limit=3`. Raises ValueError for no URL."""
+        """Return the request of a target such as `/stores/profiles/user%2F1?limit=3`. Raises ValueError."""
         url = urlsplit(target)
         path = tuple(unquote(part) for part in url.path.strip("/").split("/"))
         return cls(path, parse_qs(url.query, keep_blank_values=True), authorization, **more)
@@ -45,11 +45,12 @@ class Request:
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """What a request gets.
+    """The response to a request.
 
     Args:
-        body: all of it; or pieces, sent as they come until they end or the client is gone.
-        headers: further ones.
+        body: the complete body; or an iterator of chunks, sent as they arrive until the end or until the client is
+            gone.
+        headers: additional headers.
     """
 
     status: int
@@ -60,13 +61,13 @@ class Answer:
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """What a server takes at once; more is refused.
+    """The limits of a server, above which requests are refused.
 
     Args:
-        connections: open at the same time. One without a request makes room for a new one.
-        answers: made at the same time; further requests wait.
-        streams: answers in pieces that are followed at the same time.
-        seconds: for a request to arrive, and as long again for its body.
+        connections: maximum of open connections. Above it, a connection without a request is closed for a new one.
+        answers: maximum of responses that are computed at the same time. Further requests wait.
+        streams: maximum of open streamed responses.
+        seconds: time limit for a request to arrive, and the same again for its body.
     """
 
     connections: int = 1_000
@@ -77,18 +78,18 @@ class Limits:
 
 @dataclass(frozen=True, slots=True)
 class Tls:
-    """What a server proves itself with: PEM files."""
+    """The certificate and key of a server, as PEM files."""
 
     certificate: Path
     key: Path
 
 
 def json_answer(status: int, content: Mapping[str, Any], headers: Mapping[str, str] = NO_HEADERS) -> Answer:
-    """Return a JSON object as an answer."""
+    """Return a response with a JSON object."""
     body = json.dumps(content, ensure_ascii=False).encode(errors="backslashreplace") + b"\n"
     return Answer(status, "application/json", body, headers)
 
 
 def refusal(status: int, text: str) -> Answer:
-    """Return the answer to a request that can't be answered; the connection ends with it."""
+    """Return the response to a request that is refused. The connection then ends."""
     return json_answer(status, {"error": text}, {"Connection": "close"})

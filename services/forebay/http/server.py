@@ -1,4 +1,4 @@
-"""A small HTTP server: requests are read and answers sent by uvicorn, answers are made on threads."""
+"""A small HTTP server: uvicorn reads requests and sends responses, threads compute the responses."""
 
 from __future__ import annotations
 
@@ -21,23 +21,23 @@ from forebay.http.messages import Answer, Limits, Request, Tls, refusal
 log = logging.getLogger(__name__)
 
 _LENGTH_DIGITS = 19
-"""Digits that a length may have; Python converts no more than 4,300."""
+"""Maximum digits of a length. Python converts no more than 4,300."""
 _PORT = re.compile(r":\d+$")
 _IDLE_SECONDS = 60
-"""After which a connection without a request is closed."""
+"""Time after which a connection without a request is closed, in seconds."""
 _END_SECONDS = 2
-"""Given to answers that are being sent when the server is closed."""
+"""Time limit for responses that are being sent when the server is closed, in seconds."""
 MAX_BODY = 1 << 16
-"""Bytes that a POST's body may have."""
+"""Maximum bytes of a POST's body."""
 _LIMITS = Limits()
 
 
 class PortInUse(OSError):
-    """The HTTP port is taken; the message names the option."""
+    """The HTTP port is in use. The message names the option."""
 
 
 class _Application:
-    """Reads requests, sends answers (an ASGI application)."""
+    """An ASGI application that reads requests and sends responses."""
 
     def __init__(self, answer: Callable[[Request], Answer], limits: Limits, local: bool) -> None:
         self._answer = answer
@@ -46,7 +46,7 @@ class _Application:
         self._limits = limits
         self._threads = ThreadPoolExecutor(limits.answers, "http")
         self._health = ThreadPoolExecutor(2, "http-health")
-        # Else two servers that forward to each other could each wait for a thread of the other.
+        # Separate threads, because two servers that forward to each other could wait for each other's threads.
         self._forwarded = ThreadPoolExecutor(2 * limits.answers, "http-forwarded")
         self._followers = ThreadPoolExecutor(limits.streams, "http-stream")
         self._followed = 0
@@ -109,7 +109,7 @@ class _Application:
         await send({"type": "http.response.start", "status": found.status, "headers": sent})
 
     async def _follow(self, found: Answer, pieces: Iterator[bytes], receive: Any, send: Any) -> None:
-        """Send pieces as they come, until they end, the client is gone, or the server is closed."""
+        """Send chunks as they arrive, until they end, the client is gone, or the server is closed."""
         if self._followed >= self._limits.streams:
             _end(pieces)
             busy = refusal(503, f"{self._limits.streams} answers are being followed: end one, or ask another server")
@@ -134,13 +134,13 @@ class _Application:
             self._followers.submit(_end, pieces)
 
     def close(self) -> None:
-        """Begin no further answers."""
+        """Stop computing responses."""
         for threads in (self._threads, self._health, self._forwarded, self._followers):
             threads.shutdown(wait=False, cancel_futures=True)
 
 
 def _is_loopback(host: str) -> bool:
-    """Return whether a host is this machine. Other names may be resolved to it by an attacker (DNS rebinding)."""
+    """Return whether a host is this machine. An attacker may make other names resolve to it (DNS rebinding)."""
     return host in ("localhost", "::1", "[::1]") or re.fullmatch(r"127(\.\d+){3}", host) is not None
 
 
@@ -164,11 +164,11 @@ def _end(pieces: Iterator[bytes]) -> None:
 
 
 class HttpServer:
-    """Serves on threads of its own.
+    """An HTTP server with its own threads.
 
     Args:
-        port: 0 takes a free one, which `port` returns.
-        tls: None: without encryption.
+        port: port to listen on; 0: a free port, which is the attribute `port`.
+        tls: certificate and key; None: no encryption.
 
     Raises:
         PortInUse: the port can't be opened. OSError: certificate or key can't be read.
@@ -220,8 +220,8 @@ def _listening(host: str, port: int) -> socket.socket:
     if host == "::" and not socket.has_dualstack_ipv6():
         host = "0.0.0.0"
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
-    # asyncio sends at once (TCP_NODELAY) only on sockets that say they are TCP's: else each answer's body would wait
-    # 40 ms for the client's delayed acknowledgement of its head.
+    # asyncio sets TCP_NODELAY only on sockets that are created with IPPROTO_TCP. Without it, the body of each response
+    # would wait 40 ms for the client's delayed acknowledgement of its head.
     listener = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
     try:
         listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)

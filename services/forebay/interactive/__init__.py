@@ -1,4 +1,4 @@
-"""Jobs started from a script or a notebook: `forebay.run`, and the handle that it returns."""
+"""Jobs that a script or notebook starts with `forebay.run`, and the handle that it returns."""
 
 from forebay.interactive.running import JobEnded, RunningJob
 from forebay.interactive.stores import StoreView

@@ -1,4 +1,4 @@
-"""Checks the keyword arguments of `forebay.run` as `forebay run` checks its options."""
+"""Checks of the keyword arguments of `forebay.run`, which are those of the options of `forebay run`."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from forebay.utils.spelling import did_you_mean
 
 
 def check_options(options: Mapping[str, object]) -> dict[str, object]:
-    """Return the options to pass to `forebay run`, in the order of the arguments.
+    """Return the options that must be passed to `forebay run`, in the order of the arguments.
 
     Raises:
         TypeError: There is no such option.
@@ -31,13 +31,13 @@ def check_options(options: Mapping[str, object]) -> dict[str, object]:
 
 
 def _known() -> dict[str, click.Option]:
-    """Return the command's options by the keyword arguments that set them."""
+    """Return the command's options by their keyword arguments."""
     options = [parameter for parameter in run.params if isinstance(parameter, click.Option)]
     return {option.opts[0].lstrip("-").replace("-", "_"): option for option in options}
 
 
 def _is_passed(option: click.Option, name: str, value: object, context: click.Context) -> bool:
-    """Return whether the command line needs the option to have this value. Raises ValueError."""
+    """Return whether the option must be on the command line to have this value. Raise ValueError if it is invalid."""
     if option.is_flag:
         if not isinstance(value, bool):
             raise ValueError(f"{name}={value!r}: must be True or False")

@@ -1,4 +1,4 @@
-"""The commands that a script's or notebook's job is run by, and what their processes inherit."""
+"""The command lines and environment of the processes of a script's or notebook's job."""
 
 from __future__ import annotations
 
@@ -11,17 +11,17 @@ from forebay.interactive import shipped
 from forebay.service.plugins import VARIABLE
 
 _OF_QUERIES = ("home", "application", "bootstrap_servers", "schema_registry_url", "kafka_option", "set")
-"""Options that `forebay queries` must be given as `forebay run` was."""
+"""Options that `forebay queries` must receive with the same values as `forebay run`."""
 
 
 def command_line(command: str, service: str, options: Mapping[str, object]) -> tuple[str, ...]:
-    """Return the command line of a command whose options are keyword arguments (see `words`)."""
+    """Return the command line of a command with options as keyword arguments (see `words`)."""
     given = (word for name, value in options.items() for word in words(name, value))
     return (sys.executable, "-m", "forebay.cli.main", command, service, *given)
 
 
 def words(name: str, value: object) -> Iterator[str]:
-    """Yield an option's words: True and False as --name and --no-name, a mapping or list as one option each."""
+    """Yield an option's words. True and False become --name and --no-name, each item of a mapping or list an option."""
     option = f"--{name.replace('_', '-')}"
     match value:
         case None:
@@ -39,12 +39,12 @@ def words(name: str, value: object) -> Iterator[str]:
 
 
 def of_queries(options: Mapping[str, object]) -> dict[str, object]:
-    """Return the options of a job that its query server needs, too."""
+    """Return those options of a job that its query server needs, too."""
     return {name: value for name, value in options.items() if name in _OF_QUERIES}
 
 
 def environment(topology: Path | None) -> dict[str, str]:
-    """Return the environment of a job's processes, in which they can import what this process can import.
+    """Return the environment of a job's processes, which lets them import the same modules as this process.
 
     Args:
         topology: Folder of the topology that the job runs. None: the job runs a service by its name.
@@ -59,7 +59,7 @@ def environment(topology: Path | None) -> dict[str, str]:
 
 
 def _is_pythons(entry: str) -> bool:
-    """Return whether an entry of sys.path is one that this Python begins with in every process."""
+    """Return whether this Python adds an entry to sys.path in every process."""
     folder = Path(entry or ".").resolve()
     return entry.endswith(".zip") or any(
         folder.is_relative_to(Path(root) / "lib") for root in (sys.prefix, sys.base_prefix)

@@ -7,7 +7,7 @@ from os import PathLike
 from typing import Literal, TypedDict
 
 Pairs = Mapping[str, object] | Sequence[str]
-"""Options that may be given several times: {"name": value}, or ["name=value"]."""
+"""Options that can be passed several times: {"name": value}, or ["name=value"]."""
 FileName = str | PathLike[str]
 
 

@@ -1,9 +1,9 @@
-"""A topology as bytes, with the functions and records of the script or notebook that it was written in.
+"""Pickling of a topology, with the functions and records of the script or notebook in which it was written.
 
-Functions and classes of modules that can be imported are named, not copied. What only the running program has, such
-as a notebook's cells, is copied, by way of the pickler that comes with Spark. Three things that it does not know are
-added: records written there, which must be recreated from their fields; functions made by this library's own
-functions, which must find their module's names, not copies of them; and values known by being the same object.
+Functions and classes of importable modules are pickled by name. Those that exist only in the running program, such as
+those of a notebook's cells, are copied by Spark's pickler. This module adds support for three kinds of values: records
+of the program, which must be recreated from their fields; functions that functions of this library created, which must
+use their module's names and not copies of them; and values that are compared by identity.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ class _Pickler(cloudpickle.Pickler):
 
 
 def _is_importable(value: Any) -> bool:
-    """Return whether another process finds it by its module and name."""
+    """Return whether another process can import the value by its module and name."""
     if value.__module__ == "__main__":
         return False
     target: Any = sys.modules.get(value.__module__)
@@ -66,7 +66,7 @@ def _is_importable(value: Any) -> bool:
 
 
 def _reduced_format(value: Format[Any]) -> Any:
-    """Reduce a format that is known by being the same object: a constant, or a record class's own."""
+    """Reduce a format that is compared by identity: a constant, or the format of a record class."""
     for name, format_ in vars(formats).items():
         if format_ is value:
             return getattr, (formats, name)
@@ -84,7 +84,7 @@ def _reduced_mark(value: object) -> Any:
 
 
 def _reduced_function(value: types.FunctionType) -> Any:
-    """Reduce a function made within one of this library's; its cells are filled afterwards: it may be in them."""
+    """Reduce a function that a function of this library created. Its cells may contain it, so they are filled later."""
     if not value.__module__.startswith("forebay.") or _is_importable(value):
         return None
     cells = tuple(_content(cell) for cell in value.__closure__ or ())
@@ -114,7 +114,7 @@ def _fill_function(made: types.FunctionType, state: tuple[Any, ...]) -> None:
 
 
 def _reduced_record(value: type[msgspec.Struct]) -> Any:
-    """Reduce a class of records by its own fields; its methods are added afterwards, as they may name it."""
+    """Reduce a class of records by its own fields. Its methods may refer to it, so they are added later."""
     fields = {field.name: field for field in msgspec.structs.fields(value)}
     hints = typing.get_type_hints(value, include_extras=True)
     own = [name for name in vars(value).get("__annotations__", {}) if name in fields]
@@ -135,7 +135,7 @@ def _default(field: msgspec.structs.FieldInfo) -> tuple[Any, ...]:
 
 
 def _is_given(name: str, value: Any, fields: dict[str, Any]) -> bool:
-    """Return whether msgspec gives a class this attribute by itself."""
+    """Return whether msgspec adds this attribute to a class."""
     return name in fields or name.startswith("__struct_") or isinstance(value, types.MemberDescriptorType)
 
 

@@ -1,4 +1,4 @@
-"""A job that runs next to a script or notebook, in its own processes: the handle that `forebay.run` returns."""
+"""The handle of a job that runs in its own processes alongside a script or notebook."""
 
 from __future__ import annotations
 
@@ -31,9 +31,9 @@ class JobEnded(RuntimeError):
 
 
 class RunningJob:
-    """A running job: `forebay run` in a process of its own, and `forebay queries` after the first call of `store`.
+    """A handle of a running job: a process with `forebay run`, and one with `forebay queries` once `store` was called.
 
-    It is stopped by `stop`, at the end of a `with` block, and when this process exits normally.
+    The job ends when `stop` is called, at the end of a `with` block, or when this process exits normally.
 
     Args:
         service: Name of the service.

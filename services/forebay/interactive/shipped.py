@@ -1,4 +1,4 @@
-"""A topology of another process as a service: its entry in the table of services, and its job.
+"""A topology of another process as a service, with its entry in the table of services and its job.
 
 The environment variable FOREBAY_TOPOLOGY names the folder that `ship` wrote. Child processes and Spark's workers
 inherit it, so that every process of a job reads the same topology.
@@ -13,7 +13,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from forebay.builder.shown import NoSettings
+from forebay.builder.notebook_view import NoSettings
 from forebay.builder.topology import Topology
 from forebay.builder.topology_job import job
 from forebay.catalog import Service
@@ -33,7 +33,7 @@ class CannotShip(ValueError):
 
 
 class Shipped(NamedTuple):
-    """A topology as a service and its job."""
+    """The service and the job of a topology."""
 
     service: Service
     job: Job
@@ -83,7 +83,7 @@ def _shipped_of(topology: Topology, name: str, contracts: Path | None) -> Shippe
 
 
 def __getattr__(name: str) -> Any:
-    """Return JOB and SERVICE, made when they are asked for."""
+    """Return JOB or SERVICE, which are loaded when they are first used."""
     if name not in ("JOB", "SERVICE"):
         raise AttributeError(name)
     folder = os.environ.get(VARIABLE, "")

@@ -1,4 +1,4 @@
-"""What `forebay.run` does: it starts `forebay run` for a service, or for a topology of the calling program."""
+"""The implementation of `forebay.run`, which starts `forebay run` for a service or a topology."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def start(
     contracts: Path | None,
     options: Mapping[str, object],
 ) -> RunningJob:
-    """Start a job. `forebay.run` describes arguments and errors."""
+    """Start a job. `forebay.run` describes the arguments and errors."""
     folder = None
     home = home.resolve()
     options = check_options(options)

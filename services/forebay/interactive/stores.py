@@ -1,4 +1,4 @@
-"""A running job's stores, as `forebay queries` answers for them."""
+"""Views of a running job's stores, which query the process of `forebay queries`."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ if TYPE_CHECKING:
 
 _ANSWER_SECONDS = 30.0
 _PAGE = 10_000
-"""The most that a query gives."""
+"""Maximum number of entries that a query returns."""
 _FIELDS = ("key", "key_text", "key_parts", "start", "end", "timestamp", "valid_to", "value")
-"""What entries may have, in the order of columns (see `forebay.queries.entries`)."""
+"""Possible fields of entries, in the order of columns (see `forebay.queries.entries`)."""
 
 
 class CannotQuery(RuntimeError):
-    """The store can't be read, or not in this way. The message says why."""
+    """The store can't be read, or does not support this query. The message says why."""
 
 
 class StoreView:
@@ -43,8 +43,8 @@ class StoreView:
         """Return the entries of a key: none, one, or one for each window, session or version.
 
         Args:
-            key: The key; if it has several fields, all of them.
-            bounds: Parameters of /stores/STORE/KEY, such as as_of="2025-01-01T00:00:00Z".
+            *key: The key or, if it has several fields, all its fields.
+            **bounds: Parameters of /stores/STORE/KEY, such as as_of="2025-01-01T00:00:00Z".
 
         Raises:
             CannotQuery: The store does not exist, or does not support these bounds.
@@ -67,10 +67,10 @@ class StoreView:
         """Yield the entries of all keys in order.
 
         Args:
-            bounds: Parameters of /stores/STORE. Write `from_` for `from`, which is a keyword in Python.
+            **bounds: Parameters of /stores/STORE. Write `from_` for `from`, which is a keyword in Python.
 
         Raises:
-            CannotQuery: As for `get`; or there are more entries than one query returns and the rest can't be requested.
+            CannotQuery: As for `get`, or there are more entries than a query returns and the rest can't be requested.
         """
         given = {"limit": _PAGE, **bounds}
         page = self._query("", given)
@@ -82,13 +82,13 @@ class StoreView:
             yield from page["entries"]
 
     def to_arrow(self, **bounds: object) -> pa.Table:
-        """Return the entries of all keys as an Arrow table, one column per field that any entry has.
+        """Return the entries of all keys as an Arrow table, with a column per field that any entry has.
 
         Args:
-            bounds: As for `entries`.
+            **bounds: As for `entries`.
 
         Raises:
-            CannotQuery: As for `entries`; or values of one column have different types.
+            CannotQuery: As for `entries`, or the values of a column have different types.
         """
         import pyarrow as pa  # noqa: PLC0415 (only needed here, and it takes 0.2 s to load)
 
@@ -106,10 +106,10 @@ class StoreView:
         """Return the entries of all keys as a pandas DataFrame.
 
         Args:
-            bounds: As for `entries`.
+            **bounds: As for `entries`.
 
         Raises:
-            CannotQuery: As for `to_arrow`; or pandas is not installed.
+            CannotQuery: As for `to_arrow`, or pandas is not installed.
         """
         if find_spec("pandas") is None:
             raise CannotQuery("to_pandas() needs pandas: pip install 'forebay[pandas]', or use to_arrow()")

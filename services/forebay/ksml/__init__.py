@@ -1,1 +1,1 @@
-"""KSML definition files as jobs: they compile to the builder's graph."""
+"""Jobs of KSML definition files, which are compiled to the builder's graph."""

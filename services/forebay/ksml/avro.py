@@ -1,4 +1,4 @@
-"""Avro values as structs: a record class is made of the schema, so that contracts work as for any service."""
+"""Avro values as structs, with a record class created from the schema, so that contracts work as for any service."""
 
 from __future__ import annotations
 
@@ -38,11 +38,11 @@ from forebay.serde.schema import InvalidSchema, RegisteredSchema, Schema
 
 
 class _Way(NamedTuple):
-    """How values of an Avro type go between structs and records.
+    """The conversion of an Avro type's values between structs and records.
 
     Args:
-        hint: the record side's type.
-        fits: whether a struct's value can be of it.
+        hint: the type in the record class.
+        fits: returns whether a struct's value has this type.
     """
 
     hint: Any
@@ -52,7 +52,7 @@ class _Way(NamedTuple):
 
 
 class _StructCodec:
-    """Structs, by the codec of their record class."""
+    """A codec of structs, which uses the codec of their record class."""
 
     def __init__(self, way: _Way, records: Codec[Any], schema: str) -> None:
         self._way = way
@@ -77,10 +77,10 @@ def avro_format(name: str, text: str, key_id: Callable[[], int] = lambda: 0) -> 
     """Return the format of a schema's values, and of keys, as structs.
 
     Args:
-        key_id: gives the schema's id in the registry: a part of a key's bytes, which its partition is the hash of.
+        key_id: returns the schema's id in the registry. It is a part of a key's bytes, and so determines its partition.
 
     Raises:
-        UnknownType: it is no schema of records.
+        UnknownType: the text is not a schema of records.
     """
     way = _way(record_of(name, text))
 
@@ -100,8 +100,8 @@ def avro_format(name: str, text: str, key_id: Callable[[], int] = lambda: 0) -> 
     def of_row(found: str) -> Any:
         return of_keys().decode(header(key_id()) + found.encode("latin-1"))
 
-    # The whole text: registries give a schema another id if its doc, the order of its attributes, or in some of them
-    # only its blanks differ. The id is a part of a key's bytes.
+    # Identify the schema by its whole text: registries assign another id if its doc, the order of its attributes, or
+    # (some of them) only its blanks differ. The id is a part of a key's bytes.
     return Format(f"avro {name}", object, codec, row, of_row, identify=lambda: by_name("AVRO", text))
 
 
@@ -117,10 +117,10 @@ def record_of(name: str, text: str) -> Record:
 
 
 def windowed_schema(key: Type, text: str) -> str:
-    """Return the schema of keys with a window, as KSML makes it.
+    """Return the schema of windowed keys, as KSML creates it.
 
     Args:
-        text: schema of the key, where it is a struct.
+        text: schema of the key, if it is a struct.
     """
     inner = json.loads(text) if key.kind == "struct" else key.kind
     name = record_of(key.name, text).name.rpartition(".")[2] if key.kind == "struct" else key.kind.capitalize()
@@ -173,7 +173,7 @@ def _same(value: Any) -> Any:
 
 
 def _decimal(value: Any) -> Decimal:
-    """Return a decimal, which functions see as text so that no digit is lost."""
+    """Return a decimal from its text. Functions receive decimals as text, so that no digit is lost."""
     if isinstance(value, float):
         raise TypeError(f"{value!r} is a float, which may have lost digits: return the decimal as text")
     try:
@@ -203,11 +203,11 @@ def _map(values: _Way) -> _Way:
 def _union(branches: list[_Way]) -> _Way:
     def inward(value: Any) -> Any:
         for branch in branches:
-            # An exact type wins over a conversion. Otherwise a union of string and int would turn every number into
+            # Prefer an exact type to a conversion. Otherwise a union of string and int would convert every number to
             # text.
             if branch.fits(value):
                 return branch.inward(value)
-        # No branch has the value's type, so KSML converts it to the first that takes it.
+        # No branch has the value's type, so KSML converts it to the first branch that accepts it.
         for branch in branches:
             try:
                 result = branch.inward(value)

@@ -1,4 +1,4 @@
-"""A definition on its way to a topology: its functions, stores and formats, and the nodes made so far."""
+"""The state of building a definition's topology: functions, stores, formats, and the nodes created so far."""
 
 from __future__ import annotations
 
@@ -24,15 +24,15 @@ from forebay.ksml.values import giver_of, viewer_of
 from forebay.stores.binding import Store
 
 Body = Callable[[Callable[..., Any], Flow], Flow]
-"""Makes what a step does with a record, given the function it calls and where results go."""
+"""Returns the function that processes a step's records, from the function to call and the receiver of results."""
 
 
 class Build:
     """The topology of one definition for one task.
 
     Args:
-        functions: shared by all steps of the task.
-        by_key: whether records are repartitioned before a function that uses stores, where their key changed.
+        functions: the functions of the task, which all steps share.
+        by_key: whether records whose key changed are repartitioned before a function that uses stores.
     """
 
     def __init__(
@@ -55,34 +55,34 @@ class Build:
         self.find_table: Callable[[str], None] = lambda _: None
 
     def format(self, kind: Type, node: Node) -> Format[Any]:
-        """Return a type's format. Raises KsmlError, naming the place that asks for it."""
+        """Return a type's format. Raises KsmlError with the place of `node`."""
         try:
             return self.formats.of(kind)
         except UnknownType as error:
             raise node.refuse(str(error)) from error
 
     def key_format(self, kind: Type, node: Node) -> Format[Any]:
-        """Return the format of a key's type. Raises KsmlError where no key can have it."""
+        """Return the format of a key's type. Raises KsmlError if keys can't have the type."""
         format_ = self.format(kind, node)
         if format_.row is None:
             raise node.refuse(f"keys can't be {kind}: convert them to string or json")
         try:
-            # Of Avro, asks the registry for the schema's id: at the start, not with the first record.
+            # Avro needs the schema's id from the registry. Request it at the start, not at the first record.
             key_writer(format_)
         except UnknownType as error:
             raise node.refuse(str(error)) from error
         return format_
 
     def function(self, node: Node, kind: str) -> Source:
-        """Return the function that a place names or holds."""
+        """Return the function that a node names or contains."""
         return self.definition.function(node, kind)
 
     def call(self, source: Source) -> Callable[..., Any]:
-        """Return what calls a function without stores."""
+        """Return a callable for a function without stores."""
         return self.functions.late(source)
 
     def keyed_call(self, source: Source, key: Type, *values: Type) -> Callable[..., Any]:
-        """Return what calls a function with a key and values: each call gets copies of its own."""
+        """Return a callable that passes a key and values to a function, as copies for each call."""
         called = self.call(source)
         give_key, gives = giver_of(key), [giver_of(value) for value in values]
 
@@ -93,7 +93,7 @@ class Build:
         return call_source
 
     def valued_call(self, source: Source, *values: Type) -> Callable[..., Any]:
-        """Return what calls a function with values, without a key."""
+        """Return a callable that passes values to a function, without a key."""
         called = self.call(source)
         gives = [giver_of(value) for value in values]
         return lambda *rest: called(*[v if g is None or v is None else g(v) for g, v in zip(gives, rest, strict=True)])
@@ -113,9 +113,9 @@ class Build:
         """Add a step that calls a function for each record, nulls included.
 
         Args:
-            formats: of its results' keys and values.
-            source: the function; None: it calls none.
-            types: of the records that come.
+            formats: formats of keys and values of its results.
+            source: the function; None: it calls no function.
+            types: types of its input records.
         """
         used = self._store_steps(source, node)
 
@@ -156,11 +156,11 @@ class Build:
         return store
 
     def keep(self, name: str, spec: StoreSpec, step: Step) -> None:
-        """Note the step that holds a store of the definition, so that functions find it there."""
+        """Register the step that holds a store of the definition, so that functions find the store there."""
         self._stores.setdefault(name, (spec, step))
 
     def alias(self, name: str, store: str) -> None:
-        """Have functions find a table's store by the table's name."""
+        """Make a table's store available to functions by the table's name."""
         if store in self._stores:
             self._stores.setdefault(name, self._stores[store])
 
@@ -169,13 +169,13 @@ class Build:
 
     @staticmethod
     def proxy(formats: Formats, spec: StoreSpec, own: Store[Any]) -> Proxy:
-        """Return a task's store as functions see it."""
+        """Return the object by which functions access a task's store."""
         key = formats.of(spec.key)
         is_stamped = bool(spec.text.flag("timestamped"))
         return proxy_of(own, spec.key, spec.value, writer_of_rows(key), reader_of_rows(key), is_stamped=is_stamped)
 
     def name(self, wanted: str) -> str:
-        """Return an unused name, made of characters that are allowed in a topic's name."""
+        """Return an unused name that consists of characters that are allowed in a topic's name."""
         plain = "".join(letter if letter.isalnum() or letter in "._-" else "-" for letter in wanted) or "step"
         candidate, number = plain, 1
         while candidate in self._names:
@@ -188,10 +188,10 @@ class Build:
 def of_record(
     called: Callable[..., Any], key: Format[Any], types: tuple[Type, Type], *, only_looks: bool = False
 ) -> Callable[..., Any]:
-    """Return a function of key and value (and more) as one of row texts; it gets copies of its own.
+    """Return a function of row texts and values that calls a function of keys and values with copies.
 
     Args:
-        only_looks: whether it changes neither, so that it needs no copies.
+        only_looks: whether the function changes neither, so that it needs no copies.
     """
     give_key, give = (viewer_of(kind) if only_looks else giver_of(kind) for kind in types)
     if key.is_text and give is None:
@@ -210,11 +210,11 @@ def of_record(
 
 
 def _nothing(*_: Any) -> None:
-    """Take the place of the function of a step that calls none."""
+    """Replace the function of a step that calls no function."""
 
 
 def locate_errors(build: Build, node: Node, work: Callable[[], Any]) -> Any:
-    """Do a part of the work on a definition. Nodes that it adds, and its errors, get the place. Raises KsmlError."""
+    """Return the result of `work`. Add the place of `node` to new graph nodes and to errors. Raises KsmlError."""
     before = len(build.graph.nodes)
     try:
         return work()

@@ -1,4 +1,4 @@
-"""Functions of a definition as Python code that knows its lines in the file."""
+"""Functions of a definition, compiled to Python code with its lines in the file."""
 
 from __future__ import annotations
 
@@ -16,21 +16,21 @@ from forebay.ksml.types import Type, UnknownType, parse_type
 
 
 class Parameter(NamedTuple):
-    """A parameter in addition to those of the function's kind; its default is Python code."""
+    """A parameter in addition to those of the function's kind. Its default is Python code."""
 
     name: str
     default: str
 
 
 class Source(NamedTuple):
-    """A function as it is written.
+    """A compiled function of a definition.
 
     Args:
-        file, line: where it begins.
-        code_line: line of its code's first line.
-        module: its global code, compiled; None: it has none.
-        body: what defines it, compiled.
-        only_looks: whether it changes nothing that it is given, and ends at once.
+        file, line: its begin.
+        code_line: line of the begin of its code.
+        module: its compiled global code; None: it has no global code.
+        body: the compiled code that defines it.
+        only_looks: whether it does not change its arguments, and ends at once.
     """
 
     name: str
@@ -49,7 +49,7 @@ def read_function(node: Node, name: str, kind: str) -> Source:
     """Return a function of a definition.
 
     Raises:
-        KsmlError: its code does not compile, or its types are none.
+        KsmlError: its code does not compile, or its types are invalid.
     """
     if not name.isidentifier() or keyword.iskeyword(name):
         raise node.refuse(f"{name!r} can't be a function's name: write a name of letters, digits and _")
@@ -86,7 +86,7 @@ def _only_looks(expression: Node, parameters: tuple[str, ...]) -> bool:
 
 
 def _text(node: Node) -> str:
-    """Return Python code; booleans of YAML are those of Python."""
+    """Return a node's Python code, with YAML's booleans as Python's."""
     return str(node.value) if isinstance(node.value, bool) else node.text
 
 

@@ -1,4 +1,4 @@
-"""Definitions as a job: each task makes its own topology of them, with functions of its own."""
+"""Compilation of definitions to a job, of which each task builds its own topology and functions."""
 
 from __future__ import annotations
 
@@ -27,17 +27,18 @@ class KsmlSettings:
     """Settings of a job of definitions.
 
     Args:
-        function_time_limit_ms: longest time of a function's call; what takes longer goes to `.errors`. 0: no limit.
+        function_time_limit_ms: longest time of a function's call; the records of longer calls go to `.errors`.
+            0: no limit.
     """
 
     function_time_limit_ms: int = 10_000
 
 
 class Definitions(NamedTuple):
-    """What a job is made of.
+    """The definitions of a job.
 
     Args:
-        by_key: whether records are repartitioned before a function that uses stores, where their key changed.
+        by_key: whether records whose key changed are repartitioned before a function that uses stores.
     """
 
     files: tuple[Definition, ...]
@@ -46,19 +47,19 @@ class Definitions(NamedTuple):
 
 
 def definitions(files: Sequence[Definition], schemas: SchemaFiles) -> Definitions:
-    """Return definitions with the formats of their types: every topology made of them has the same."""
+    """Return definitions with the formats of their types, which all their topologies share."""
     return Definitions(tuple(files), Formats(schemas, subjects_of(files)))
 
 
 def subjects_of(files: Sequence[Definition]) -> dict[Type, tuple[str, ...]]:
-    """Return the registry's subjects of the types that topics of definitions have."""
+    """Return the registry's subjects of the definitions' topics, by type."""
     results: dict[Type, dict[str, None]] = {}
     for definition in files:
         for node in definition.root.walk():
             topic = node.string("topic")
             for key, side in (("keyType", "key"), ("valueType", "value")) if topic else ():
                 kind = read_type(node, key, ANY)
-                # Avro values are registered by the contracts of the topics, like those of any service.
+                # Avro values are registered with the contracts of their topics, like those of any service.
                 if kind.notation in REGISTERED and (side == "key" or kind.notation != "avro"):
                     results.setdefault(kind, {})[f"{topic}-{side}"] = None
     return {kind: tuple(subjects) for kind, subjects in results.items()}
@@ -91,7 +92,7 @@ def job_of(made: Definitions) -> Job:
 
 
 def _job(made: Definitions) -> Job:
-    """Return the job; where a store is used before and behind a change of keys, in the tasks of the former keys."""
+    """Return the job. A store that is used before and after a change of keys stays in the tasks of the former keys."""
     try:
         return job(KsmlSettings, lambda settings: topology_of(made, settings), may_end=True)
     except TopologyError:

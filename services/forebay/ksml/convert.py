@@ -1,4 +1,4 @@
-"""Values of one type as those of another: `convertValue`, `convertKey`, and topics of another type than the stream."""
+"""Conversion between types, for `convertValue`, `convertKey`, and topics with another type than their stream."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _STRUCTS = frozenset({"any", "struct", "map", "list", "tuple", "union", "windowe
 
 
 def converter(source: Type, target: Type, formats: Formats) -> Callable[[Any], Any] | None:
-    """Return what converts values; None where they are the same. A value that can't be converted is a WrongType."""
+    """Return a function that converts values, or raises WrongType; None if no conversion is needed."""
     if source == target or (target.kind == "any" and not target.notation):
         return None
     convert = _converter(source, target, formats)
@@ -60,7 +60,7 @@ def _to_text(source: Type, formats: Formats) -> Callable[[Any], str]:
 
 
 def _to_struct(target: Type, formats: Formats) -> Callable[[Any], Any]:
-    """Return what converts a value and, as KSML does, each item of a list, map or tuple."""
+    """Return a function that converts a value and, as KSML does, each item of a list, map or tuple."""
     parts = [converter(ANY, part, formats) or _same for part in target.parts]
     if target.kind == "list":
         return lambda value: _each(parts[0], _struct(value, target, formats))
@@ -111,7 +111,7 @@ def _to_whole(bits: int) -> Callable[[Any], Any]:
     low, high = -(1 << bits - 1), (1 << bits - 1) - 1
 
     def cut(value: Any) -> Any:
-        """Cut off what is behind the point; what is not a number of the type is left for the type's own check."""
+        """Cut off a number's fraction. Leave other values unchanged for the check of the type."""
         return int(value) if isinstance(value, float) and low <= value <= high else value
 
     return cut

@@ -1,4 +1,4 @@
-"""A definition file, read: its functions, stores, topics, pipelines and producers by name."""
+"""A parsed definition file: functions, stores, topics, pipelines and producers by name."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ from forebay.ksml.types import ANY, Type
 
 @dataclass
 class Definition:
-    """A definition.
+    """A parsed definition.
 
     Args:
-        namespace: begins the names of its loggers: the file's name.
-        text: the file's.
-        functions: by name; inline ones are added as places that hold them are compiled.
+        namespace: prefix of its loggers' names, which is the file's name.
+        text: text of the file.
+        functions: functions by name. Inline functions are added when the nodes that contain them are compiled.
     """
 
     namespace: str
@@ -34,11 +34,11 @@ class Definition:
 
     @property
     def file(self) -> str:
-        """The file's name, as errors give it."""
+        """The file's name, as in errors."""
         return self.root.file
 
     def section(self, name: str) -> Mapping[str, Node]:
-        """Return what a section of the file names."""
+        """Return the nodes of a section of the file, by name."""
         return self.root.children(name)
 
     def sources(self) -> list[Source]:
@@ -47,7 +47,7 @@ class Definition:
         return sorted(every, key=lambda source: source.line)
 
     def function(self, node: Node, kind: str) -> Source:
-        """Return the function that a place names or holds. Raises KsmlError."""
+        """Return the function that a node names or contains. Raises KsmlError."""
         if node.is_object:
             return self._inline[id(node)]
         function = self.functions.get(node.text)
@@ -62,7 +62,7 @@ class Definition:
         return function
 
     def store(self, name: str, node: Node) -> StoreSpec:
-        """Return a store that a place names. Raises KsmlError."""
+        """Return the store that a node refers to by its name. Raises KsmlError."""
         store = self.stores.get(name)
         if store is None:
             known = ", ".join(self.stores) or "none is defined"
@@ -70,7 +70,7 @@ class Definition:
         return store
 
     def topic(self, node: Node) -> Node:
-        """Return the stream or table that a place names. Raises KsmlError."""
+        """Return the stream or table that a node names. Raises KsmlError."""
         for section in ("streams", "tables", "globalTables"):
             known_topic = self.section(section).get(node.text)
             if known_topic is not None:
@@ -79,7 +79,7 @@ class Definition:
         raise node.refuse(f"there is no stream or table {node.text!r} (there is {known}): define it under streams:")
 
     def topics_of(self, key: Type, value: Type) -> list[str]:
-        """Return the topics of streams and tables of these types, each once."""
+        """Return the distinct topics of streams and tables of these types."""
         topics = [
             node.string("topic")
             for section in ("streams", "tables")
@@ -89,7 +89,7 @@ class Definition:
         return list(dict.fromkeys(topics))
 
     def add_inline(self, node: Node, name: str, kind: str) -> None:
-        """Note a function that stands where it is called."""
+        """Add an inline function."""
         self._inline[id(node)] = read_function(node, name, kind)
 
 
@@ -100,11 +100,11 @@ _ALIKE = {
     "valueTransformer": ("keyValueMapper",),
     "reducer": ("valueJoiner", "merger"),
 }
-"""Kinds that are called alike: KSML accepts one for the other."""
+"""Kinds with the same parameters, for which KSML accepts each other's functions."""
 
 
 def read_definition(file: Path, shown: str = "") -> Definition:
-    """Return the definition of a file. Raises KsmlError with every problem found."""
+    """Return the definition of a file. Raises KsmlError with all problems."""
     name = shown or str(file)
     try:
         text = file.read_text(encoding="utf-8")
@@ -116,7 +116,7 @@ def read_definition(file: Path, shown: str = "") -> Definition:
 
 
 def definition_of(text: str, file: str, namespace: str = "ksml") -> Definition:
-    """Return the definition of a text. Raises KsmlError with every problem found."""
+    """Return the definition of a text. Raises KsmlError with all problems."""
     root = parse(text, file)
     problems: list[Problem] = []
     inline = check(root, problems)

@@ -1,4 +1,4 @@
-"""What differs from KSML for a definition, and why it is better."""
+"""Differences from KSML that affect a definition, and their reasons."""
 
 from __future__ import annotations
 
@@ -18,13 +18,22 @@ _CHANGED = frozenset(
     }
 )
 _JOINS = frozenset({"join", "leftJoin", "outerJoin"})
-_WINDOWS = frozenset({"windowByTime", "windowBySession"})
+_OF_OPERATIONS = {
+    **dict.fromkeys(
+        ("windowByTime", "windowBySession"),
+        "windows close as the clock moves, also when no record comes; KSML's wait for the next record",
+    ),
+    "suppress": "held results are also sent while the topic is idle; KSML waits for the next record",
+    "transformMetadata": "timestamps may change here, so records are repartitioned before the next operation with "
+    "state: its stream time follows from the new timestamps",
+}
+"""Differences that an operation always has."""
 
 
 def differences(definition: Definition) -> list[Problem]:
-    """Return what differs from KSML, with its place, in order of lines."""
+    """Return the differences from KSML with their places, in the order of lines."""
     differences = [Problem(definition.file, node.key_line, text) for node, text in _all(definition)]
-    return sorted(dict.fromkeys(differences), key=lambda each: each.line)
+    return sorted(dict.fromkeys(differences), key=lambda problem: problem.line)
 
 
 def _all(definition: Definition) -> Iterator[tuple[Node, str]]:
@@ -54,7 +63,7 @@ def _stores(definition: Definition) -> Iterator[Node]:
 
 
 def _of_types(definition: Definition) -> Iterator[tuple[Node, str]]:
-    """Yield what differs for types, once for each notation of keys and of values."""
+    """Yield the differences of types, once for each notation of keys and of values."""
     yielded: set[tuple[str, str]] = set()
     for node in definition.root.walk():
         for key in ("keyType", "valueType") if node.get("topic") is not None else ():
@@ -124,13 +133,8 @@ def _of_pipeline(node: Node, definition: Definition) -> Iterator[tuple[Node, str
                 "keeps partial values per partition here",
             )
             is_rekeyed = False
-        if kind in _WINDOWS:
-            yield (
-                operation,
-                "windows close as the clock moves, also when no record comes; KSML's wait for the next record",
-            )
-        if kind == "suppress":
-            yield operation, "held results are also sent while the topic is idle; KSML waits for the next record"
+        if kind in _OF_OPERATIONS:
+            yield operation, _OF_OPERATIONS[kind]
         if kind == "repartition" and operation.get("numberOfPartitions") is not None:
             words = (
                 "numberOfPartitions is not used: there are as many as tasks"
@@ -139,10 +143,11 @@ def _of_pipeline(node: Node, definition: Definition) -> Iterator[tuple[Node, str
             )
             yield operation.value["numberOfPartitions"], words
         if kind == "repartition" and operation.get("partitioner") is not None:
+            number = "the number of tasks" if operation.get("numberOfPartitions") is None else "numberOfPartitions"
             yield (
                 operation.value["partitioner"],
-                "the partitioner receives the repartition's name and as many partitions as there are tasks, whose "
-                "number can't be changed later",
+                f"the partitioner receives the repartition's name and {number} as the number of partitions; the number "
+                "of tasks can't be changed later",
             )
         for key in ("partitioner", "otherPartitioner") if kind in _JOINS else ():
             if operation.get(key) is not None:

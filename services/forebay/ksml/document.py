@@ -1,4 +1,4 @@
-"""YAML text as a tree whose nodes know their file and line; anchors and merges are resolved."""
+"""YAML text as a tree of nodes with file and line, in which anchors and merges are resolved."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ _MAX_NODES = 200_000
 
 
 class Node:
-    """One value of a document.
+    """A value of a document.
 
     Args:
-        value: a dict of nodes by key, a list of nodes, or a scalar as YAML reads it.
+        value: a dict of nodes by key, a list of nodes, or a YAML scalar.
         text: its source, without quotes.
-        line: where it begins, from 1.
-        first_line: where a block of text begins: of a scalar, the line of its first character.
-        key_line: where the key before it is.
+        line: line of its begin, from 1.
+        first_line: line of a scalar's first character, which for a block of text is the line after its mark.
+        key_line: line of its key.
     """
 
     __slots__ = ("file", "first_line", "key_line", "line", "text", "value")
@@ -35,7 +35,7 @@ class Node:
 
     @property
     def is_object(self) -> bool:
-        """Whether it has keys."""
+        """Whether it is an object with keys."""
         return isinstance(self.value, dict)
 
     @property
@@ -44,7 +44,7 @@ class Node:
         return isinstance(self.value, list)
 
     def get(self, key: str) -> Node | None:
-        """Return the value of a key that is there and not null."""
+        """Return the value of a key; None if the key is missing or null."""
         child = self.value.get(key) if isinstance(self.value, dict) else None
         return None if child is None or child.value is None else child
 
@@ -54,7 +54,7 @@ class Node:
         return default if child is None else child.text
 
     def flag(self, key: str) -> bool | None:
-        """Return a key's boolean; None if it is not there."""
+        """Return a key's boolean; None if the key is missing."""
         child = self.get(key)
         return None if child is None else bool(child.value)
 
@@ -63,17 +63,17 @@ class Node:
         return iter(self.value.items()) if isinstance(self.value, dict) else iter(())
 
     def entries(self, key: str) -> list[Node]:
-        """Return the entries of a key's list; none if it is not there."""
+        """Return the entries of a key's list; [] if the key is missing."""
         child = self.get(key)
         return [] if child is None else list(child.value)
 
     def children(self, key: str) -> dict[str, Node]:
-        """Return the named values under a key; none if it is not there."""
+        """Return the values under a key by name; {} if the key is missing."""
         child = self.get(key)
         return {} if child is None or not child.is_object else dict(child.value)
 
     def walk(self) -> Iterator[Node]:
-        """Yield this and all objects within it, in order."""
+        """Yield this node and all objects within it, in order."""
         if self.is_object:
             yield self
             for _, child in self.items():
@@ -83,7 +83,7 @@ class Node:
                 yield from child.walk()
 
     def refuse(self, message: str) -> KsmlError:
-        """Return the error that names this place."""
+        """Return an error with the place of this node."""
         return refusal(self.file, self.key_line, message)
 
 
@@ -91,7 +91,7 @@ def parse(text: str, file: str) -> Node:
     """Return the tree of a document.
 
     Raises:
-        KsmlError: it is no YAML, a key comes twice, an anchor contains itself, or there is no object at the top.
+        KsmlError: it is not YAML, a key is repeated, an anchor contains itself, or the root is not an object.
     """
     loader = yaml.SafeLoader(text)
     try:
@@ -172,7 +172,7 @@ class _Reader:
             child = self.read(value)
             child.key_line = key.start_mark.line + 1
             children[key.value] = child
-        # By YAML's rule, a key of the object itself wins over a merged one.
+        # By YAML's rule, a key of the object itself overrides a merged key.
         return {**merged, **children}
 
     def _merge(self, node: yaml.Node) -> list[dict[str, Node]]:

@@ -1,11 +1,11 @@
-"""Definitions on the test driver: records in, records out, no broker."""
+"""Runs definitions on the test driver, without a broker."""
 
 from __future__ import annotations
 
 from typing import Any
 
 from forebay.ksml.compile import Definitions, KsmlSettings, job_of
-from forebay.processor.declared import declared_stores
+from forebay.processor.bound_stores import declared_stores
 from forebay.processor.messages import Headers
 from forebay.serde import AvroCodec, LocalSchemas, Schema
 from forebay.service.wiring import Contract
@@ -17,9 +17,9 @@ class KsmlDriver:
     """Runs definitions with the loop of a job, on the test driver.
 
     Args:
-        settings: of the functions; the defaults unless given.
+        settings: settings of the functions; None: the defaults.
         tasks: number of state tasks.
-        partitions: of every topic; a multiple of the tasks; as many as tasks by default.
+        partitions: number of partitions of every topic, a multiple of the tasks. Default: the number of tasks.
         raise_errors: whether a record that fails raises RecordFailed.
     """
 
@@ -44,21 +44,21 @@ class KsmlDriver:
 
     @property
     def sent(self) -> list[Forwarded[Any]]:
-        """Every record sent so far, in order."""
+        """The records sent so far, in order."""
         return self.driver.outputs
 
     def pipe(
         self, key: Any, value: Any, topic: str, timestamp: int = 0, headers: Headers | None = None
     ) -> list[Forwarded[Any]]:
-        """Process a record, and what it caused in topics that are read as well; give the outputs."""
+        """Process a record, and the records that it causes in other inputs. Return the outputs."""
         return self.driver.pipe(key, value, topic, timestamp, headers)
 
     def advance(self, ms: int) -> list[Forwarded[Any]]:
-        """Let time pass without records; give the outputs it caused."""
+        """Advance the time without records. Return the outputs that this causes."""
         return self.driver.advance_wall_time(ms)
 
     def store(self, name: str) -> Store[Any] | None:
-        """Return the first task's store of a name; None: no pipeline uses one."""
+        """Return the first task's store with a name; None if no pipeline uses such a store."""
         for sub_topology in self.driver.sub_topologies:
             for _, declared in declared_stores(sub_topology.processors[0]):
                 if declared.name == name:
@@ -67,7 +67,7 @@ class KsmlDriver:
 
 
 def _contracts(made: Definitions) -> Contract:
-    """Return what gives the codecs of the definitions' Avro schemas, so that a test shows what a job refuses."""
+    """Return a function that returns the codecs of the definitions' Avro schemas, so that tests refuse what jobs do."""
     codecs: dict[type[Any], AvroCodec[Any]] = {}
 
     def codec(_: str, record: type[Any]) -> AvroCodec[Any]:

@@ -1,4 +1,4 @@
-"""Durations: a number with a unit, or of milliseconds."""
+"""Durations: a number with a unit, or a number of milliseconds."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How pipelines end: in topics, in a topic that a function chooses, in branches, on the screen."""
+"""The ends of pipelines: a topic, a topic that a function chooses, branches, or printed output."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from forebay.ksml.build import Build
 from forebay.ksml.document import Node
 from forebay.ksml.metadata import context_of
 from forebay.ksml.partitions import chosen_partitions
-from forebay.ksml.pieces import StreamPiece
+from forebay.ksml.pipeline_values import StreamPiece
 from forebay.ksml.stateless import convert_records
 from forebay.ksml.stores import read_type
 from forebay.ksml.types import ANY, Type
@@ -21,13 +21,13 @@ from forebay.processor.api import Context
 
 
 def target_of(build: Build, node: Node) -> tuple[str, Type, Type, Node]:
-    """Return topic and types of what `to` names or holds. Raises KsmlError."""
+    """Return the topic of a `to`, its key and value types, and its node. Raises KsmlError."""
     target = node if node.is_object else build.definition.topic(node)
     return target.string("topic"), read_type(target, "keyType", ANY), read_type(target, "valueType", ANY), target
 
 
 def to_topic(build: Build, node: Node, piece: StreamPiece) -> None:
-    """Send records to a topic, as its types say."""
+    """Send records to a topic, converted to its types."""
     topic, key, value, target = target_of(build, node)
     converted_piece = convert_records(build, node, piece, None if key == ANY else key, None if value == ANY else value)
     held = target.get("partitioner")
@@ -39,7 +39,7 @@ def to_topic(build: Build, node: Node, piece: StreamPiece) -> None:
 
 
 def to_chosen(build: Build, node: Node, piece: StreamPiece) -> None:
-    """Send each record to the topic that a function gives, of those that the definition knows."""
+    """Send each record to the topic that a function returns, which the definition must declare."""
     holder = node.get("topicNameExtractor") if node.is_object else node
     assert holder is not None
     source = build.function(holder, "topicNameExtractor")
@@ -53,8 +53,8 @@ def to_chosen(build: Build, node: Node, piece: StreamPiece) -> None:
 
     def body(call: Callable[..., Any], out: Flow) -> Flow:
         def flow(key: Any, value: Any, timestamp: int, ctx: Context[Any]) -> None:
-            # The sink's function gets no context. The step before it, which runs for the same record, leaves the topic
-            # here.
+            # The sink's function receives no context. The step before it, which runs for the same record, stores the
+            # topic here.
             chosen[0] = call(key, value, context_of(timestamp, ctx))
             out(key, value, timestamp, ctx)
 
@@ -83,7 +83,7 @@ def _among(topic: str, topics: list[str]) -> str:
 
 
 def print_records(build: Build, node: Node, piece: StreamPiece) -> None:
-    """Print records, or add them to a file."""
+    """Print records, or append them to a file."""
     mapper, label, file = node.get("mapper"), node.string("label"), node.string("filename")
     source = None if mapper is None else build.function(mapper, "keyValuePrinter")
 
@@ -113,7 +113,7 @@ def _show(value: Any) -> str:
 
 
 def branches(build: Build, nodes: list[Node], piece: StreamPiece) -> list[StreamPiece]:
-    """Return a stream for each branch: a record goes to the first whose predicate says yes."""
+    """Return a stream for each branch. A record goes to the first branch whose predicate is true."""
     calls: list[Callable[..., Any] | None] = []
     own = piece.stream.node
     for node in nodes:

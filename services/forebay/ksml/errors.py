@@ -1,4 +1,4 @@
-"""What is wrong with a definition file."""
+"""Errors of definition files."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 
 class Problem(NamedTuple):
-    """One thing that is wrong: where, and what to write instead."""
+    """One mistake: its place, and the remedy."""
 
     file: str
     line: int
@@ -18,7 +18,7 @@ class Problem(NamedTuple):
 
 
 class KsmlError(ValueError):
-    """Definition files that can't be run; the message names file, line and remedy of the first problem."""
+    """Definition files can't be run. The message contains file, line and remedy of the first problem."""
 
     def __init__(self, problems: Sequence[Problem]) -> None:
         self.problems = tuple(problems)

@@ -1,4 +1,4 @@
-"""The format of each type: how its values become bytes, and whether keys can have it."""
+"""The formats of types, which encode values, and keys if the type allows them."""
 
 from __future__ import annotations
 
@@ -48,14 +48,14 @@ JSON: Format[Any] = replace(
     takes=lambda wire: wire in (formats.JSON_WIRE, formats.TEXT_WIRE),
     identify=lambda: by_name("JSON"),
 )
-"""Any JSON value, as dicts and lists; one value has one text."""
+"""Any JSON value, as dicts and lists. Equal values have equal texts."""
 
 
 class Formats:
-    """The formats of definitions' types, each made once.
+    """A cache of the formats of the definitions' types.
 
     Args:
-        subjects: of a registry, by the type of a topic's keys, or of its values where they are not Avro.
+        subjects: subjects of a registry by the type of a topic's keys, or of its values unless they are Avro.
 
     Attributes:
         contracts: texts of the Avro schemas that were used, by name of their record.
@@ -75,7 +75,7 @@ class Formats:
         return format_
 
     def keep(self, text: str, name: str) -> str:
-        """Note an Avro schema that is used; return its text. Raises UnknownType: another one has its name."""
+        """Register an Avro schema as used, and return its text. Raises UnknownType if another schema has its name."""
         record = record_of(name, text).name.rpartition(".")[2]
         if self.contracts.setdefault(record, text) != text:
             raise UnknownType(f"two schemas have the name {record}, and differ: give one of them another name")
@@ -91,7 +91,7 @@ class Formats:
         return [self.schemas.registry.id_of(subject, text, language) for subject in self.subjects(kind, name)][-1]
 
     def subjects(self, kind: Type, name: str) -> tuple[str, ...]:
-        """Return the subjects of a type's schema; that of a name if no topic has the type."""
+        """Return the subjects of a type's schema; the subject `name` if no topic has the type."""
         return self._subjects.get(kind) or (name,)
 
     def _format(self, kind: Type) -> Format[Any]:

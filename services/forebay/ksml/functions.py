@@ -1,4 +1,4 @@
-"""Functions of a definition, ready to be called by a task."""
+"""Functions of a definition in a task."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ from forebay.processor.api import RejectedRecord
 
 
 class _WrongResult(Exception):
-    """A result of another type than the function says."""
+    """A result has another type than the function declares."""
 
 
 class Functions:
-    """The functions of one definition in one task: they share their global variables, and call each other by name.
+    """The functions of one definition in one task, which share their globals, and call each other by name.
 
     Args:
-        namespace: of the definition: begins the names of loggers.
+        namespace: the definition's, prefix of the names of loggers.
         sources: all functions, in the file's order.
     """
 
@@ -42,7 +42,7 @@ class Functions:
         self._is_begun = False
 
     def begin(self) -> None:
-        """Run the global code and define the functions, once. Raises RejectedRecord where it fails."""
+        """Run the global code and define the functions, once. Raises RejectedRecord if this fails."""
         if self._is_begun:
             return
         self._is_begun = True
@@ -56,10 +56,10 @@ class Functions:
                 raise self.describe_error(source, error) from error
 
     def function(self, source: Source, stores: Mapping[str, Any]) -> Callable[..., Any]:
-        """Return what calls a function: it checks the result's type, and says where it failed.
+        """Return a callable for a function that checks the result's type, and adds the place to errors.
 
         Args:
-            stores: those it uses, by name.
+            stores: the stores that the function uses, by name.
         """
         self.begin()
         call, watch, take = self._globals[source.name], self._watch, taker_of(source.result)
@@ -97,7 +97,7 @@ class Functions:
         return call_with_stores
 
     def late(self, source: Source) -> Callable[..., Any]:
-        """Return what calls a function without stores; it is made ready by the first call."""
+        """Return a callable for a function without stores, which is prepared at the first call."""
         functions: list[Callable[..., Any]] = []
 
         def call(*arguments: Any) -> Any:
@@ -123,7 +123,7 @@ class Functions:
 
 
 def _line_of(traceback: TracebackType | None, file: str) -> int:
-    """Return the last line of a file that an error came through; 0: none."""
+    """Return the last line of a file in a traceback; 0 if the traceback does not contain the file."""
     line = 0
     while traceback is not None:
         if traceback.tb_frame.f_code.co_filename == file:

@@ -1,4 +1,4 @@
-"""Whether a document is a definition: every unknown key, missing key and wrong type, with its place and a remedy."""
+"""The check of a document for unknown keys, missing keys and wrong types, with their places and remedies."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ from forebay.ksml.language import FUNCTION, OBJECTS, OPERATIONS, STORES, Keys
 from forebay.ksml.types import UnknownType, parse_type
 
 Inline = list[tuple[Node, str, str]]
-"""Functions that stand where they are called: place, name, kind."""
+"""Inline functions: place, name, kind."""
 
 _WORD = re.compile(r"\W+")
 
 
 def check(root: Node, problems: list[Problem]) -> Inline:
-    """Add what is wrong with a definition to `problems`; return the functions written where they are called."""
+    """Add the mistakes of a definition to `problems`. Return its inline functions."""
     checker = _Checker(problems)
     checker.check(root, "a definition", OBJECTS["definition"], "")
     if not problems and not any(root.get(name) for name in ("pipelines", "producers", "functions", "streams")):

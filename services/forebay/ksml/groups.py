@@ -1,4 +1,4 @@
-"""Operations on grouped streams: windows, and what is counted, reduced, aggregated in them."""
+"""Operations on grouped streams: windows, count, reduce, aggregate."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ from forebay.ksml.build import Build
 from forebay.ksml.document import Node
 from forebay.ksml.durations import duration
 from forebay.ksml.naming import store_of
-from forebay.ksml.pieces import GroupedPiece, StreamPiece, TablePiece
+from forebay.ksml.pipeline_values import GroupedPiece, StreamPiece, TablePiece
 from forebay.ksml.stateless import rekey_records
 from forebay.ksml.stores import StoreSpec
-from forebay.ksml.tables import result_of
+from forebay.ksml.tables import result_of, with_history
 from forebay.ksml.types import LONG, Type
 from forebay.operators.folds import Fold, reducing
 from forebay.time import SessionWindows, SlidingWindows, hopping, tumbling
@@ -25,18 +25,18 @@ def by_key(piece: StreamPiece) -> GroupedPiece:
 
 
 def by_function(build: Build, node: Node, piece: StreamPiece) -> GroupedPiece:
-    """Group records by a key that a function makes of each."""
+    """Group records by the key that a function returns for each."""
     source = build.function(node.value["mapper"], "keyValueMapper")
     return by_key(rekey_records(build, node, piece, source, "group by"))
 
 
 def in_time(node: Node, piece: GroupedPiece) -> GroupedPiece:
-    """Cut the records of each key into windows of time. Raises KsmlError."""
+    """Divide the records of each key into time windows. Raises KsmlError."""
     return _in(node, piece, _time_windows(node))
 
 
 def in_sessions(node: Node, piece: GroupedPiece) -> GroupedPiece:
-    """Cut the records of each key into sessions."""
+    """Divide the records of each key into sessions."""
     return _in(node, piece, SessionWindows(_required_duration(node, "inactivityGap"), duration(node, "grace", 0) or 0))
 
 
@@ -62,7 +62,7 @@ def _required_duration(node: Node, key: str) -> int:
 
 
 def cogroup_records(build: Build, node: Node, piece: GroupedPiece) -> GroupedPiece:
-    """Begin an aggregate of the stream: what is aggregated is said by the operation behind it."""
+    """Begin a cogroup of the stream, whose aggregation the next operation specifies."""
     source = build.function(node.value["aggregator"], "aggregator")
     add = build.keyed_call(source, piece.key, piece.value, source.result)
     fold: Fold[Any, Any] = Fold(lambda: None, add)
@@ -91,7 +91,7 @@ def reduce_records(build: Build, node: Node, piece: GroupedPiece) -> TablePiece:
 
 
 def aggregate_records(build: Build, node: Node, piece: GroupedPiece) -> TablePiece:
-    """Fold the records of each group."""
+    """Aggregate the records of each group."""
     initial = build.function(node.value["initializer"], "initializer")
     if piece.fold is not None:
         if node.get("aggregator") is not None:
@@ -123,11 +123,13 @@ def _fold(
 
 
 def _retention(windows: AnyWindows, store: StoreSpec) -> int:
-    """Return how long windows are kept, in ms: as the store says, but at least as long as they may change."""
+    """Return the retention of windows in ms: that of the store, but at least as long as they may change."""
     return max(store.retention_ms, windows.retention_ms)
 
 
 def _table(build: Build, piece: GroupedPiece, store: StoreSpec, table: Table[Any, Any], result: Type) -> TablePiece:
+    if piece.windows is None:
+        table = with_history(table, store)
     build.keep(store.name, store._replace(key=piece.key, value=result), table.node)
     key = piece.key if piece.windows is None else Type("windowed", "", (piece.key,))
     return TablePiece(key, result, table, piece.windows)

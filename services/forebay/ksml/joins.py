@@ -12,9 +12,10 @@ from forebay.ksml.document import Node
 from forebay.ksml.durations import duration
 from forebay.ksml.naming import OTHER_SIDES, store_of
 from forebay.ksml.pairs import Pair, pair_of
-from forebay.ksml.pieces import NAMES, GlobalPiece, Piece, StreamPiece, TablePiece
+from forebay.ksml.pipeline_values import NAMES, GlobalPiece, Piece, StreamPiece, TablePiece
 from forebay.ksml.stateless import convert_records
-from forebay.ksml.tables import store_rows
+from forebay.ksml.stores import StoreSpec
+from forebay.ksml.tables import store_rows, with_history
 from forebay.ksml.types import Type
 from forebay.ksml.values import giver_of
 from forebay.time import within
@@ -23,7 +24,7 @@ _VERBS = {"join": "join", "leftJoin": "left_join", "outerJoin": "outer_join"}
 
 
 def other_of(node: Node) -> tuple[str, Node]:
-    """Return which of stream, table and globalTable a join names. Raises KsmlError."""
+    """Return the key (stream, table or globalTable) and the node of a join's other side. Raises KsmlError."""
     sides = [(key, node.value[key]) for key in OTHER_SIDES if node.get(key) is not None]
     if len(sides) != 1:
         raise node.refuse("a join has one other side: write one of stream:, table: and globalTable:")
@@ -54,7 +55,7 @@ def _with_stream(build: Build, node: Node, piece: StreamPiece, other: StreamPiec
     grace = duration(node, "grace", 0) or 0
     store = store_of(build, node, "thisStore", "join")
     verb = getattr(piece.stream, _VERBS[node.string("type")])
-    # The DSL's joiner gets no key, but KSML's does. Join to a pair, and call the function in the next step.
+    # Unlike KSML's, the DSL's joiner receives no key. Join to a pair, and call the function in the next step.
     joined_stream = verb(
         other.stream, Pair, _pairs(build, node, piece, other), windows=within(difference, grace), store=store.name
     )
@@ -90,7 +91,7 @@ def _unless_null(change: Callable[[Any], Any], key: Any) -> Any:
 
 
 def _call_of(build: Build, node: Node, piece: Piece, other: Piece, pairs: Stream[Any, Any]) -> StreamPiece:
-    """Call the joiner with each pair: here its key is known."""
+    """Add a step that calls the joiner with each pair and its key."""
     source = build.function(node.value["valueJoiner"], "valueJoiner")
     give = _pair_giver(piece.value, other.value)
 
@@ -106,7 +107,7 @@ def _call_of(build: Build, node: Node, piece: Piece, other: Piece, pairs: Stream
 
 
 _RAW = Type("null")
-"""A type whose values are given as they are."""
+"""A type whose values are passed unchanged."""
 
 
 def _pair_giver(one: Type, other: Type) -> Callable[[Pair], tuple[Any, Any]]:
@@ -125,6 +126,7 @@ def _pair_giver(one: Type, other: Type) -> Callable[[Pair], tuple[Any, Any]]:
 def _tables(build: Build, node: Node, piece: TablePiece, other: TablePiece) -> TablePiece:
     source = build.function(node.value["valueJoiner"], "valueJoiner")
     pairs, verb = _pairs(build, node, piece, other), _VERBS[node.string("type")]
+    history: StoreSpec | None = None
     extractor = node.get("foreignKeyExtractor")
     if extractor is None:
         table = getattr(piece.table, verb)(other.table, Pair, pairs)
@@ -142,10 +144,13 @@ def _tables(build: Build, node: Node, piece: TablePiece, other: TablePiece) -> T
             pairs,
             store=store.name,
         )
+        history = store
     joiner = build.keyed_call(source, piece.key, piece.value, other.value)
     joined_table = table.map_values(lambda key, pair: joiner(key, *pair), build.format(source.result, node))
+    if history is not None:
+        joined_table = with_history(joined_table, history)
     joined_piece = TablePiece(piece.key, source.result, joined_table, piece.windows)
-    # All kinds of joins have one name, so that state is found after an upgrade.
+    # All kinds of joins use the same name, so that an upgraded job finds its state.
     return store_rows(build, node, joined_piece, "join") if extractor is None else joined_piece
 
 
@@ -154,7 +159,7 @@ def _pairs(build: Build, node: Node, piece: Piece, other: Piece) -> Any:
 
 
 def merge_streams(build: Build, node: Node, piece: StreamPiece, other: Piece) -> StreamPiece:
-    """Return the records of two streams as one; the other's have this one's types. Raises KsmlError."""
+    """Return the merged records of two streams, converted to the types of the first. Raises KsmlError."""
     if not isinstance(other, StreamPiece):
         raise node.refuse(f"merge takes a stream, not {NAMES[type(other)]}: name one")
     alike = convert_records(build, node, other, piece.key, piece.value)

@@ -1,4 +1,4 @@
-"""JSON that fits a JSON Schema, in Confluent's framing: values are fitted to its types before they are checked."""
+"""JSON with a JSON Schema, in Confluent's framing. Values are converted to its types before they are checked."""
 
 from __future__ import annotations
 
@@ -25,10 +25,10 @@ class _FittedCodec:
 
 
 def json_schema_format(name: str, text: str, schema_id: int, values: Format[Any]) -> Format[Any]:
-    """Return the format of JSON that fits a schema; plain JSON is read as well. Raises UnknownType.
+    """Return the format of JSON with a schema, which can also decode plain JSON. Raises UnknownType.
 
     Args:
-        values: writes and reads the JSON itself.
+        values: format of the JSON itself.
     """
     try:
         inner = json_schema(text, values, schema_id=schema_id)
@@ -48,7 +48,7 @@ def json_schema_format(name: str, text: str, schema_id: int, values: Format[Any]
 
 
 def fit_schema(value: Any, schema: Any) -> Any:
-    """Return a value with texts as numbers, and numbers as texts, where the schema says so: KSML converts them, too."""
+    """Return a value with texts converted to numbers, and numbers to texts, as the schema requires and KSML does."""
     if not isinstance(schema, dict):
         return value
     said = schema.get("type")

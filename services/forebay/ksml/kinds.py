@@ -1,4 +1,4 @@
-"""The kinds of functions: what each is called with, and its result type unless the function names another."""
+"""The kinds of functions: their parameters, and their default result types."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ class Kind(NamedTuple):
     """A kind of functions.
 
     Args:
-        parameters: given by position.
-        result: what it gives if it does not say it.
+        parameters: names of positional parameters.
+        result: type of the result if the function does not declare one.
         stores: whether it may use state stores.
     """
 

@@ -1,4 +1,4 @@
-"""The language: which keys each construct has, and what they hold. A key that must be there begins with "!"."""
+"""The grammar: the keys of each construct, and the types of their values. Required keys begin with "!"."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Logical types of Avro that limit values: what KSML 2.0 checks before it writes one."""
+"""Logical types of Avro that limit values, which KSML 2.0 checks before it writes them."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ _UUID = re.compile(r"[0-9a-f]+(-[0-9a-f]+){4}", re.IGNORECASE)
 
 
 def _check_uuid(value: Any) -> None:
-    """Refuse what Java's UUID does not read. Raises ValueError."""
+    """Raise ValueError for a text that Java's UUID does not parse."""
     if isinstance(value, str) and (len(value) > _LONGEST_UUID or not _UUID.fullmatch(value)):
         raise ValueError(f"{value!r} is not a UUID: write one such as 123e4567-e89b-12d3-a456-426614174000")
 
@@ -30,11 +30,11 @@ CHECKS: dict[tuple[str, str], Callable[[Any], None]] = {
     ("int", "time-millis"): _range_check("time-millis", _DAY_MS - 1),
     ("long", "time-micros"): _range_check("time-micros", _DAY_MS * 1_000 - 1),
 }
-"""Checks by a primitive type and its logical type. A logical type of another primitive has no meaning."""
+"""Checks by primitive type and logical type. A logical type of another primitive type is ignored."""
 
 
 def with_check(inward: Callable[[Any], Any], name: str, logical: str) -> Callable[[Any], Any]:
-    """Return a conversion whose results are checked. They raise ValueError."""
+    """Return a conversion that checks its results, and raises ValueError."""
     check = CHECKS[name, logical]
 
     def convert(value: Any) -> Any:

@@ -1,4 +1,4 @@
-"""What functions know as `log`: texts with {} or %s for their arguments."""
+"""The `log` of functions, whose texts contain {} or %s for arguments."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ TRACE = 5
 
 
 class Log:
-    """A logger as KSML's functions call it.
+    """A logger with the methods that KSML's functions call.
 
     Args:
-        name: of the logger, below `ksml`.
+        name: name of the logger, below `ksml`.
     """
 
     def __init__(self, name: str) -> None:
@@ -34,7 +34,7 @@ class Log:
     warning = warn
 
     def info(self, text: Any, *values: Any) -> None:
-        """Log what happens."""
+        """Log an information."""
         self._write(logging.INFO, text, values)
 
     def debug(self, text: Any, *values: Any) -> None:
@@ -71,7 +71,7 @@ class Log:
 
 
 def fill_placeholders(text: str, values: tuple[Any, ...]) -> str:
-    """Return a text with its {} filled in order, as SLF4J does; a value without a place is left out."""
+    """Return a text with its {} replaced in order, as SLF4J does. Surplus values are left out."""
     if not values:
         return text
     pieces = text.split("{}")

@@ -14,7 +14,7 @@ _ROOT = "data"
 
 
 def to_xml(value: Any, root: str = "") -> str:
-    """Return a struct as an XML element: a child for each field, several for a list. Raises WrongType."""
+    """Return the XML element of a struct: a child for each field, several for a list. Raises WrongType."""
     if not isinstance(value, dict):
         raise WrongType(f"{value!r} is {type(value).__name__}, not a struct that can be XML")
     element = ElementTree.Element(root or _ROOT)
@@ -33,7 +33,7 @@ def _fill(element: ElementTree.Element, value: Any) -> None:
 
 
 def of_xml(text: str) -> Any:
-    """Return the struct of an XML element: a field for each child, a list for several of one name. Raises WrongType."""
+    """Return the struct of an XML element: a field for each child, a list for several of a name. Raises WrongType."""
     try:
         return _struct(ElementTree.fromstring(text))
     except ElementTree.ParseError as error:
@@ -56,7 +56,7 @@ def _struct(element: ElementTree.Element) -> Any:
 
 
 def to_csv(value: Any, columns: Sequence[str]) -> str:
-    """Return a struct's columns, or a list, as a line. Raises WrongType."""
+    """Return the CSV line of a struct's columns, or of a list. Raises WrongType."""
     if isinstance(value, dict):
         value = [value.get(name) for name in columns or value]
     if not isinstance(value, list | tuple):
@@ -67,7 +67,7 @@ def to_csv(value: Any, columns: Sequence[str]) -> str:
 
 
 def of_csv(text: str, columns: Sequence[str]) -> Any:
-    """Return a line as a struct of its columns, or as a list where no columns are known. Raises WrongType."""
+    """Return the struct of a CSV line, or a list if there are no columns. Raises WrongType."""
     cells: list[str] = next(csv.reader([text]), [])
     if not columns:
         return cells

@@ -1,4 +1,4 @@
-"""Headers and times as functions see them, and contexts with other headers."""
+"""Headers and times for functions, and contexts with other headers."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from forebay.processor.messages import Headers
 
 
 class WithHeaders:
-    """A task's context whose record has other headers."""
+    """A task's context with other headers of the record."""
 
     def __init__(self, ctx: Context[Any], headers: Headers) -> None:
         self._ctx = ctx
@@ -23,7 +23,7 @@ class WithHeaders:
 
 
 def metadata_flow(call: Callable[..., Any], out: Flow) -> Flow:
-    """Return what gives records the headers and the time that a function makes."""
+    """Return a function that sets a record's headers and timestamp from the user's metadata function."""
 
     def flow(key: Any, value: Any, timestamp: int, ctx: Any) -> None:
         given = {
@@ -46,12 +46,12 @@ def metadata_flow(call: Callable[..., Any], out: Flow) -> Flow:
 
 
 def header_entries(headers: Headers) -> list[dict[str, Any]]:
-    """Return headers as functions see them: key and value, text where it is."""
+    """Return headers for functions: dicts of key and value, as text if they are text."""
     return [{"key": name, "value": None if raw is None else _text(raw)} for name, raw in headers]
 
 
 def headers_of(found: Any) -> Headers:
-    """Return the headers of what a function gave. Raises WrongType."""
+    """Return the headers that a function returned. Raises WrongType."""
     try:
         return [(str(header["key"]), _bytes(header.get("value"))) for header in found]
     except (TypeError, KeyError, AttributeError) as error:
@@ -59,7 +59,7 @@ def headers_of(found: Any) -> Headers:
 
 
 def context_of(timestamp: int, ctx: Any) -> dict[str, Any]:
-    """Return what functions know of a record as it is sent."""
+    """Return the context of a record that is passed to functions when it is sent."""
     return {
         "offset": ctx.offset,
         "timestamp": timestamp,

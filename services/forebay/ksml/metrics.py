@@ -1,4 +1,4 @@
-"""What functions know as `metrics`: counters, meters and timers by name and tags."""
+"""The `metrics` of functions: counters, meters and timers by name and tags."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 
 class Figure(NamedTuple):
-    """One of a definition's metrics: how often it was updated, and the sum of the updates (timers: seconds)."""
+    """A metric of a definition: the number of its updates, and their sum (for timers in seconds)."""
 
     kind: str
     name: str
@@ -26,7 +26,7 @@ class _Updates:
 
 
 class Counter:
-    """A number that grows."""
+    """A counter."""
 
     def __init__(self, updates: _Updates) -> None:
         self._updates = updates
@@ -36,31 +36,31 @@ class Counter:
         self._updates.count += delta
 
     def close(self) -> None:
-        """Do nothing: metrics stay as long as the job."""
+        """Do nothing. Metrics exist as long as the job."""
 
 
 class Meter(Counter):
-    """How often something happened."""
+    """A counter of events."""
 
     def mark(self, events: int = 1) -> None:
-        """Note that it happened."""
+        """Count events."""
         self._updates.count += events
 
 
 class Timer(Counter):
-    """How long something took."""
+    """A timer of durations."""
 
     def updateSeconds(self, seconds: float) -> None:
-        """Note a time in seconds."""
+        """Record a duration in seconds."""
         self._updates.count += 1
         self._updates.total += seconds
 
     def updateMillis(self, ms: float) -> None:
-        """Note a time in ms."""
+        """Record a duration in ms."""
         self.updateSeconds(ms / 1_000)
 
     def updateNanos(self, ns: float) -> None:
-        """Note a time in ns."""
+        """Record a duration in ns."""
         self.updateSeconds(ns / 1_000_000_000)
 
 
@@ -91,7 +91,7 @@ class Metrics:
             yield Figure(kind, name, tags, metric.count, metric.total)
 
     def sums(self) -> dict[str, float]:
-        """Return the metrics by name{tag=value}; timers have a second name, for the seconds."""
+        """Return the sums by name{tag=value}. Timers have a second entry for the seconds."""
         sums: dict[str, float] = {}
         for figure in self.figures():
             tags = ",".join(f"{tag}={value}" for tag, value in figure.tags)

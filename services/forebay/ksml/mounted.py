@@ -1,4 +1,4 @@
-"""The service that the environment's definition files are, for the table of services (see forebay.service.plugins)."""
+"""The service of the environment's definition files, for the table of services (see forebay.service.plugins)."""
 
 from __future__ import annotations
 

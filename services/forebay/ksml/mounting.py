@@ -1,4 +1,4 @@
-"""Definition files as a service of the table: read by every process of a job, from the same paths."""
+"""Definition files as a service, which every process of a job reads from the same paths."""
 
 from __future__ import annotations
 
@@ -22,15 +22,15 @@ from forebay.ksml.schemas import Registry, SchemaFiles
 from forebay.service.agreement import store_contracts
 
 FILES = "FOREBAY_KSML"
-"""Environment variable: definition files, or folders of them, separated by commas."""
+"""Environment variable with definition files, or folders of them, separated by commas."""
 NAME = "FOREBAY_KSML_NAME"
-"""Name of the service; by default that of the first file."""
+"""Environment variable with the service's name, by default that of the first file."""
 SCHEMAS = "FOREBAY_KSML_SCHEMAS"
-"""Folders of schemas, separated by commas; the files' own folders come first."""
+"""Environment variable with folders of schemas, separated by commas. The files' own folders come first."""
 MODULES = "FOREBAY_KSML_MODULES"
-"""Folders of Python modules that functions may import; the files' own folders come first."""
+"""Environment variable with folders of Python modules for functions. The files' own folders come first."""
 MODULE = "forebay.ksml.mounted"
-"""What has the service and its job."""
+"""The module with the service and its job."""
 _SUFFIXES = (".yaml", ".yml")
 
 
@@ -43,9 +43,9 @@ class Mounted(NamedTuple):
 
 
 def files_of(paths: Sequence[Path]) -> list[Path]:
-    """Return the definition files that paths name: of a folder those in it, by name. Raises KsmlError.
+    """Return the definition files at paths. The files of a folder are sorted by name. Raises KsmlError.
 
-    The configuration of KSML's runner, which is often in the same folder, is none of them.
+    The configuration of KSML's runner, which is often in the same folder, is left out.
     """
     files: list[Path] = []
     for path in paths:
@@ -121,14 +121,14 @@ def _topic(job: Job, topic: str, record: type, tables: set[str]) -> Topic:
 
 
 def service_name(paths: Sequence[Path]) -> str:
-    """Return a service's name made of the first file's."""
+    """Return the name of a service, derived from its first file."""
     return re.sub(r"[^A-Za-z0-9.-]+", "-", paths[0].stem if paths else "ksml").strip("-.") or "ksml"
 
 
 def environment(
     name: str, paths: Sequence[Path], schemas: Sequence[Path] = (), modules: Sequence[Path] = ()
 ) -> dict[str, str]:
-    """Return the variables that have other processes read the same files."""
+    """Return the environment variables by which other processes read the same files."""
     return {
         FILES: _join(paths),
         NAME: name,
@@ -142,7 +142,7 @@ def _join(paths: Sequence[Path]) -> str:
 
 
 def read_mounts(variables: Mapping[str, str] | None = None, registry: Registry | None = None) -> Mounted:
-    """Return what the environment names, read once. Raises KsmlError."""
+    """Return the definitions that the environment names. They are read once. Raises KsmlError."""
     given = os.environ if variables is None else variables
     files, name, schemas, modules = asked = [given.get(variable, "") for variable in (FILES, NAME, SCHEMAS, MODULES)]
     text = "\n".join(asked)
@@ -152,7 +152,7 @@ def read_mounts(variables: Mapping[str, str] | None = None, registry: Registry |
 
 
 _MOUNTED: dict[str, Mounted] = {}
-"""What was read already, by what was asked for."""
+"""A cache of definitions, by the variables that name them."""
 
 
 def _mount(files: str, name: str, schemas: str, modules: str, registry: Registry | None) -> Mounted:

@@ -1,4 +1,4 @@
-"""Names: of the stores of operations, written where they are used or under stores:, and of pipelines' results."""
+"""Names of the stores of operations (inline or under stores:) and of the results of pipelines."""
 
 from __future__ import annotations
 
@@ -10,16 +10,16 @@ from forebay.ksml.stores import StoreSpec, kept_as, read_store
 from forebay.ksml.types import ANY, STRING, Type
 
 OTHER_SIDES = ("stream", "table", "globalTable")
-"""The keys by which a join or merge names its other side."""
+"""The keys of the other side of a join or merge."""
 SECTIONS = tuple(f"{side}s" for side in OTHER_SIDES)
-"""The sections that define what records are taken from, in the order in which a name is looked up."""
+"""The sections that define the sources of pipelines, in the order in which a name is looked up."""
 
 
 def store_of(build: Build, node: Node, key: str, wanted: str, value: Type = ANY) -> StoreSpec:
-    """Return the store of an operation; one that has no name gets one of its own.
+    """Return the store of an operation. A store without a name gets a generated name.
 
     Args:
-        wanted: what the name is made of if the node has no name.
+        wanted: base of the generated name if the node has no name.
     """
     child = node.get(key)
     if child is None:
@@ -32,13 +32,13 @@ def store_of(build: Build, node: Node, key: str, wanted: str, value: Type = ANY)
 
 
 def name_of_store(operation: Node) -> str:
-    """Return the name of the store that an operation keeps its rows in; "" if it names none."""
+    """Return the name of the store in which an operation keeps its rows; "" if it names none."""
     store = operation.get("store")
     return "" if store is None else store.string("name") if store.is_object else store.text
 
 
 def results_of(pipelines: Mapping[str, Node]) -> dict[str, str]:
-    """Return the pipeline that gives each name of `as:`; one without it gives its own name."""
+    """Return the pipelines by the names of their results: their own names, and those of `as:`."""
     results: dict[str, str] = {}
     for name, node in pipelines.items():
         results.setdefault(name, name)
@@ -49,7 +49,7 @@ def results_of(pipelines: Mapping[str, Node]) -> dict[str, str]:
 
 
 def references_of(pipeline: Node) -> list[tuple[str, tuple[str, ...]]]:
-    """Return the names that a pipeline takes records by, and the sections in which each is looked up before results."""
+    """Return the names of a pipeline's sources, and the sections in which each is looked up before results."""
     named = [(pipeline.get("from"), SECTIONS)]
     for element in (pipeline, *_branches(pipeline)):
         for operation in element.entries("via"):

@@ -1,4 +1,4 @@
-"""KSML definitions inside a package as a service of the table, with producers of its own."""
+"""KSML definitions inside a package as a service with its own producers."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from forebay.ksml.mounting import mount
 
 
 def ksml_service(name: str, paths: Sequence[Path], module: str, producers: Sequence[str] = ()) -> tuple[Service, Job]:
-    """Return the entry and the job of definition files.
+    """Return the declaration and the job of a service of definition files.
 
     Args:
-        module: has both, as SERVICE and JOB.
-        producers: modules that make records for its inputs.
+        module: name of the module that contains both, as SERVICE and JOB.
+        producers: modules that produce records for its inputs.
 
     Raises:
-        KsmlError: says file, line, and what to write instead.
+        KsmlError: a definition is wrong. The message contains file, line and remedy.
     """
     mounted = mount(name, paths)
     return replace(mounted.service, job=module, producers=tuple(producers)), mounted.job

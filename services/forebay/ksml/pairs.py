@@ -1,4 +1,4 @@
-"""Two values as one, on their way from a join or a regrouping to the function that takes both."""
+"""Pairs of values, which a join or regrouping passes to a function of both."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Values of another type than their Avro field: KSML parses texts, and writes numbers as text where text is wanted."""
+"""Conversion of values to the types of Avro fields: KSML parses texts, and converts numbers to text."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ _WHOLE = re.compile(r"[+-]?\d+")
 
 
 def whole_of(value: Any) -> Any:
-    """Return a whole number: of a text or of a float without a fraction; another value as it is.
+    """Return the whole number of a text or of a float without a fraction. Return other values unchanged.
 
     Raises:
-        ValueError: the text is no whole number.
+        ValueError: the text is not a whole number.
     """
     if type(value) is float and value.is_integer():
         return int(value)
@@ -28,7 +28,7 @@ def whole_of(value: Any) -> Any:
 
 
 def float_of(value: Any) -> float:
-    """Return a float: of a number, or of a text as Java parses it. Raises TypeError, ValueError: it is none."""
+    """Return the float of a number, or of a text as Java parses it. Raises TypeError, ValueError."""
     if isinstance(value, str):
         return any_double_of_text(value)
     if isinstance(value, bool):
@@ -37,7 +37,7 @@ def float_of(value: Any) -> float:
 
 
 def number_or_text(parse: Callable[[str], Any], text: str) -> Any:
-    """Return the number that a text is, or the text."""
+    """Return the number of a text, or the text if it is not a number."""
     try:
         return parse(text)
     except ValueError:
@@ -45,7 +45,7 @@ def number_or_text(parse: Callable[[str], Any], text: str) -> Any:
 
 
 def boolean_of(value: Any) -> Any:
-    """Return a boolean: of the texts true and false, in any case; another value as it is. Raises ValueError."""
+    """Return the boolean of a text (true, false in any case). Return other values unchanged. Raises ValueError."""
     if not isinstance(value, str):
         return value
     boolean = {"true": True, "false": False}.get(value.lower())
@@ -55,7 +55,7 @@ def boolean_of(value: Any) -> Any:
 
 
 def text_of_scalar(value: Any) -> Any:
-    """Return the text of a number or boolean; another value as it is."""
+    """Return the text of a number or boolean. Return other values unchanged."""
     if isinstance(value, bool):
         return "true" if value else "false"
     if isinstance(value, float):

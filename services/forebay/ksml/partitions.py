@@ -1,4 +1,4 @@
-"""Partitioners: functions of a definition that return the partitions that a record is sent to."""
+"""Partitioners: functions of a definition that return the partitions of a record."""
 
 from __future__ import annotations
 
@@ -9,23 +9,23 @@ from forebay.builder.nodes import Flow
 from forebay.builder.stream import Stream
 from forebay.ksml.build import Build, of_record
 from forebay.ksml.document import Node
-from forebay.ksml.pieces import StreamPiece
+from forebay.ksml.pipeline_values import StreamPiece
 from forebay.ksml.values import WrongType
 from forebay.processor.api import Context
 
 Partition = Callable[[Any, Any], int | None]
-"""What the builder asks for the partition of a key and a value; None: the hash of the key determines it."""
+"""Returns the partition of a key and a value; None: the hash of the key determines it."""
 
 
 def chosen_partitions(
     build: Build, held: Node, piece: StreamPiece, target_of: Callable[[], str], partitions: int = 0
 ) -> tuple[Stream[Any, Any], Partition]:
-    """Return the stream with a record for each partition that a partitioner gives it, and the builder's partitioner.
+    """Return the stream with a copy of each record for each of its partitions, and the builder's partitioner.
 
     Args:
-        held: names or holds the function.
-        target_of: gives the topic or repartition that the record at hand goes to.
-        partitions: how many the partitioner chooses among; 0: as many as the target has.
+        held: node that names or contains the function.
+        target_of: returns the topic or repartition topic of the current record.
+        partitions: number of partitions; 0: that of the target.
     """
     source = build.function(held, "streamPartitioner")
     called = build.call(source)
@@ -41,8 +41,8 @@ def chosen_partitions(
         def flow(key: Any, value: Any, timestamp: int, ctx: Context[Any]) -> None:
             target = target_of()
             count = partitions or _count(ctx, target)
-            # The builder's partitioner gives one partition. A record for several is forwarded once per partition, each
-            # time with another `place`.
+            # The builder's partitioner returns one partition. A record for several is forwarded once per partition,
+            # with another `place` each time.
             for place[0] in partitions_of(ask(key, value, target, count), target, count):
                 out(key, value, timestamp, ctx)
 
@@ -54,7 +54,7 @@ def chosen_partitions(
 
 
 def partitions_of(found: Any, target: str, count: int) -> list[int | None]:
-    """Return the partitions that a partitioner gave, each once; [None]: as the key's hash says. Raises WrongType."""
+    """Return the distinct partitions that a partitioner returned; [None]: by the key's hash. Raises WrongType."""
     if found is None:
         return [None]
     many = list(dict.fromkeys(found)) if isinstance(found, list | tuple) else [found]

@@ -9,14 +9,14 @@ from forebay.ksml.build import Build, locate_errors
 from forebay.ksml.document import Node
 from forebay.ksml.naming import name_of_store, references_of, results_of, store_of
 from forebay.ksml.partitions import chosen_partitions
-from forebay.ksml.pieces import NAMES, GroupedPiece, GroupedTablePiece, Piece, StreamPiece, TablePiece
+from forebay.ksml.pipeline_values import NAMES, GroupedPiece, GroupedTablePiece, Piece, StreamPiece, TablePiece
 from forebay.ksml.sources import Sources, isolate
 from forebay.ksml.stores import read_type
 from forebay.ksml.types import ANY, Type
 
 
 class Pipelines:
-    """Makes the pipelines of a definition, each after those it takes its records from."""
+    """Builds the pipelines of a definition, each after its sources."""
 
     def __init__(self, build: Build) -> None:
         self._build = build
@@ -28,14 +28,14 @@ class Pipelines:
         build.find_table = self._make_holder
 
     def make(self) -> None:
-        """Make all of them. Raises KsmlError."""
+        """Build all pipelines. Raises KsmlError."""
         for name, node in self._build.definition.section("pipelines").items():
             self._pipeline(name, node)
 
     def _pipeline(self, name: str, node: Node) -> None:
         if name in self._made:
             return
-        # Pipelines are made on demand in any order, so a circle would otherwise recurse without end.
+        # Pipelines are built on demand in any order, so a cycle would otherwise recurse without end.
         if name in self._making:
             circle = " -> ".join((*self._making[self._making.index(name) :], name))
             raise node.refuse(f"the pipelines {circle} form a cycle: let one of them read a stream")
@@ -46,7 +46,7 @@ class Pipelines:
         self._made.add(name)
 
     def _make_holder(self, store: str) -> None:
-        """Read the table, or make the pipeline, whose rows a store holds, so that functions find it there."""
+        """Read the table, or build the pipeline, whose rows are in a store, so that functions find the store."""
         self._sources.holding(store)
         for name, node in self._build.definition.section("pipelines").items():
             is_holder = any(name_of_store(operation) == store for operation in node.walk())
@@ -54,7 +54,7 @@ class Pipelines:
                 self._pipeline(name, node)
 
     def _waits_for_this(self, name: str) -> bool:
-        """Return whether a pipeline takes records, also by way of others, from one that is being made."""
+        """Return whether a pipeline reads, directly or indirectly, from a pipeline that is being built."""
         pipelines, waiting, seen = self._build.definition.section("pipelines"), [name], set[str]()
         while waiting:
             name = waiting.pop()
@@ -67,7 +67,7 @@ class Pipelines:
         return False
 
     def _is_result(self, name: str, sections: tuple[str, ...]) -> bool:
-        """Return whether a name is that of a result, and not of a stream or table, which are looked up first."""
+        """Return whether a name is that of a result, and not of a stream or table, which take precedence."""
         definition = self._build.definition
         return name in self._giving and not any(name in definition.section(section) for section in sections)
 
@@ -101,7 +101,7 @@ class Pipelines:
                     | GroupedPiece(grouped=part)
                     | GroupedTablePiece(grouped=part)
                 ):
-                    # Each pipeline that reads the result must fail by itself, as if it read a topic.
+                    # Each pipeline that reads the result must fail separately, as if it read a topic.
                     isolate(part.node)
         endings = [key for key in ("to", "toTopicNameExtractor", "forEach", "print", "branch") if node.get(key)]
         if not endings:
@@ -268,7 +268,7 @@ _OF_STREAMS: dict[str, Callable[[Build, Node, StreamPiece], Piece]] = {
     "groupBy": groups.by_function,
     "groupByKey": lambda _build, _node, piece: groups.by_key(piece),
 }
-"""Operations that every stream has."""
+"""Operations on all streams."""
 
 _WANTED = {
     "windowByTime": "a grouped stream",

@@ -1,4 +1,4 @@
-"""Producers of a definition: generators called at intervals, until they are done."""
+"""Producers of a definition: generators that are called at intervals until they are done."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ from forebay.ksml.watch import Watch
 from forebay.processor.api import RejectedRecord
 
 Contract = Callable[[type[Any]], Codec[Any]]
-"""Gives the codec of a record class by its contract."""
+"""Returns the codec of a record class with its contract."""
 
 _TRIES = 10
-"""How often a generator is asked for a message that the condition takes, as KSML does."""
+"""Maximum calls of a generator until the condition accepts a message, as in KSML."""
 _LIMIT_MS = 60_000
 
 
@@ -37,10 +37,10 @@ class Generated(NamedTuple):
 
 
 class Producer:
-    """One producer.
+    """A producer of a definition.
 
     Args:
-        functions: of its definition.
+        functions: functions of its definition.
     """
 
     def __init__(self, name: str, node: Node, definition: Definition, functions: Functions, formats: Formats) -> None:
@@ -67,7 +67,7 @@ class Producer:
         self.is_done = self._left == 0
 
     def batch(self) -> list[Generated]:
-        """Return the records that are due now, and note whether they are the last. Raises RejectedRecord."""
+        """Return the records that are due now, and record whether they are the last. Raises RejectedRecord."""
         records: list[Generated] = []
         for _ in range(self._size):
             message = next((message for message in (self._next() for _ in range(_TRIES)) if message is not None), None)
@@ -83,7 +83,7 @@ class Producer:
         return records
 
     def _next(self) -> tuple[Any, Any] | None:
-        """Return the next message, or None where the condition takes none of what was generated."""
+        """Return the next message; None if the condition accepts none of those generated."""
         if not self._waiting:
             self._waiting = [pair for pair in map(self._convert, _pairs(self._generate())) if self._is_taken(pair)]
         return self._waiting.pop(0) if self._waiting else None
@@ -103,7 +103,7 @@ class Producer:
         return self._place is not None
 
     def partitions(self, record: Generated, count: int) -> list[int | None]:
-        """Return the partitions, of `count`, that a record goes to; None: as its key says. Raises RejectedRecord."""
+        """Return the partitions of a record, out of `count`; None: by its key's hash. Raises RejectedRecord."""
         if self._place is None:
             return [None]
         numbers = self._place(record.topic, record.key, record.value, count)
@@ -123,7 +123,7 @@ def _kinds(result: Type) -> tuple[Type, Type]:
 
 
 def _pairs(found: Any) -> Iterator[Any]:
-    """Return the messages in what a generator returned: one tuple, or a list of them; others are left out."""
+    """Yield the messages that a generator returned, as one tuple or a list of tuples. Other items are left out."""
     many = found if isinstance(found, list) and all(isinstance(pair, list | tuple) for pair in found) else [found]
     return (pair for pair in many if isinstance(pair, list | tuple) and len(pair) == 2)
 

@@ -1,4 +1,4 @@
-"""Protobuf values as structs, in Confluent's framing: a zero byte, the schema's id, the message's place, its bytes."""
+"""Protobuf values as structs, in Confluent's framing: zero byte, schema id, index of the message, message bytes."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ from forebay.serde.proto_text import WrongProto
 
 
 class _ProtobufCodec:
-    """Structs as messages: fields by the names of the `.proto`, enums by the names of their values.
+    """A codec of structs as messages: fields by their names in the `.proto`, enums by the names of their values.
 
-    A field that is not set is left out of the struct if the schema tracks presence, else it has its default.
+    A field that is not set is left out of the struct if the schema tracks presence. Otherwise it has its default.
     """
 
     def __init__(
@@ -39,7 +39,7 @@ class _ProtobufCodec:
             message = json_format.ParseDict(fields, self._message())
         except json_format.ParseError as error:
             raise EncodeError(f"{record!r} does not fit the schema {self._message.__name__}: {error}") from error
-        # Maps have no order in Protobuf. Without this, equal values could have different bytes.
+        # Maps have no order in Protobuf, so equal values could have different bytes without this.
         data: bytes = message.SerializeToString(deterministic=True)
         return self._header + data
 
@@ -53,7 +53,7 @@ class _ProtobufCodec:
 
 
 def _sendable(value: Any) -> Any:
-    """Return a value as ParseDict takes it: bytes are base64 there."""
+    """Return a value for ParseDict, with bytes as base64."""
     if isinstance(value, bytes):
         return base64.b64encode(value).decode()
     if isinstance(value, dict):
@@ -87,7 +87,7 @@ def _value(field: Any, value: Any) -> Any:
 
 
 def _message(name: str, text: str) -> Any:
-    """Return the class of a `.proto` text's message of that name, or of its first."""
+    """Return the class of the message with a name in a `.proto` text, or of its first message."""
     try:
         named = any(message.name == name for message in messages_of(text))
         return class_of(message_of(text, name if named else ""))
@@ -98,10 +98,10 @@ def _message(name: str, text: str) -> Any:
 def protobuf_format(
     name: str, text: str, schema_id: int, text_of: Callable[[int], str], owns: Callable[[int], bool]
 ) -> Format[Any]:
-    """Return the format of a `.proto` text's values as structs. No key can have it.
+    """Return the format of a `.proto` text's values as structs. Keys can't have it.
 
     Args:
-        schema_id: of the text.
+        schema_id: Id of the text.
         text_of: Returns the schema of another id. It raises DecodeError, RegistryUnavailable.
         owns: Returns whether the schema of an id is of a subject of this type.
 

@@ -1,4 +1,4 @@
-"""Stores as functions see them: KSML's names, typed keys, values that may be changed without harm."""
+"""Access of functions to stores: KSML's method names, typed keys, and copies of values."""
 
 from __future__ import annotations
 
@@ -28,14 +28,14 @@ class KeyValueProxy(Proxy):
         self._store.put(self._text(key), self._in(value))
 
     def putIfAbsent(self, key: Any, value: Any) -> Any:
-        """Set a key that has no value; return the one it has."""
+        """Set a key that has no value. Return the existing value, or None."""
         present = self.get(key)
         if present is None:
             self.put(key, value)
         return present
 
     def delete(self, key: Any) -> Any:
-        """Delete a key; return the value it had."""
+        """Delete a key. Return its former value."""
         return self._out(self._store.delete(self._text(key)))
 
     def all(self) -> Entries:
@@ -43,11 +43,11 @@ class KeyValueProxy(Proxy):
         return self._entries(self._store.all())
 
     def range(self, first: Any, last: Any) -> Entries:
-        """Return the entries of a range of keys, both ends included."""
+        """Return the entries of a range of keys, including both ends."""
         return self._entries(self._store.range(self._bound(first), self._bound(last)))
 
     def approximateNumEntries(self) -> int:
-        """Count the entries."""
+        """Return the number of entries."""
         return sum(1 for _ in self._store.all())
 
     def _entries(self, entries: Iterable[tuple[str, Any]]) -> Entries:
@@ -76,11 +76,11 @@ class VersionedProxy(Proxy):
     """A versioned key-value store."""
 
     def get(self, key: Any, as_of: int | None = None) -> Any:
-        """Return the version of a key that holds at a time (ms), or now; None: there is none."""
+        """Return the version of a key that is valid at a time (ms), or now; None if there is no such version."""
         return self._version(self._store.get(self._text(key), as_of))
 
     def put(self, key: Any, value: Any, timestamp: int) -> int:
-        """Set a key as of a time; return the end of the version's validity, as Kafka Streams' store does.
+        """Set a key as of a time. Return the end of the version's validity, as Kafka Streams' store does.
 
         _LATEST: the version has no end. _NOT_PUT: it is older than the history.
         """
@@ -90,7 +90,7 @@ class VersionedProxy(Proxy):
         return _LATEST if result.valid_to is None else int(result.valid_to)
 
     def delete(self, key: Any, timestamp: int) -> Any:
-        """Delete a key as of a time; return the version that held then."""
+        """Delete a key as of a time. Return the version that was valid then."""
         return self._version(self._store.delete(self._text(key), int(timestamp)))
 
     def _version(self, found: Any) -> Any:
@@ -110,7 +110,7 @@ _PROXIES: tuple[tuple[type[Store[Any]], type[Proxy]], ...] = (
 
 
 class UnstampedProxy(TimestampedProxy):
-    """A table's or aggregate's store, of a definition that does not say `timestamped`: its values alone."""
+    """The store of a table or aggregate without `timestamped` in its definition: values without timestamps."""
 
     def _out(self, value: Any) -> Any:
         return None if value is None else Proxy._out(self, value.value)
@@ -125,10 +125,10 @@ def proxy_of(
     *,
     is_stamped: bool = False,
 ) -> Proxy:
-    """Return a task's store as functions see it.
+    """Return the object by which functions access a task's store.
 
     Args:
-        is_stamped: whether functions see the timestamps of values.
+        is_stamped: whether functions receive the timestamps of values.
     """
     if isinstance(store, TimestampedKeyValueStore) and not is_stamped:
         return UnstampedProxy(store, key, value, row, of_row)

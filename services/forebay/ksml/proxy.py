@@ -1,4 +1,4 @@
-"""What functions know of any store: typed keys, values that may be changed without harm, ranges as iterators."""
+"""The base of the access of functions to stores: typed keys, copies of values, ranges as iterators."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from forebay.ksml.values import WrongType, giver_of, taker_of
 
 
 class Entries(Iterator[Any]):
-    """What a range of a store gives: an iterator of Python's, and of Java's."""
+    """The entries of a range, as an iterator with Python's and Java's methods."""
 
     def __init__(self, entries: Iterable[Any]) -> None:
         self._entries = iter(entries)
@@ -38,17 +38,17 @@ class Entries(Iterator[Any]):
         return next(self, None)
 
     def close(self) -> None:
-        """Give no more entries."""
+        """Drop the remaining entries."""
         self._entries = iter(())
         self._ahead.clear()
 
 
 class Proxy:
-    """A store's keys and values on their way to a function and back.
+    """Converts a store's keys and values for functions.
 
     Args:
-        key, value: their types.
-        row, of_row: what make a key's row text, and a key of it.
+        key, value: types of keys and values.
+        row, of_row: convert a key to its row text, and back.
     """
 
     def __init__(
@@ -71,10 +71,10 @@ class Proxy:
         return True
 
     def flush(self) -> None:
-        """Do nothing: rows leave with the commit."""
+        """Do nothing. Rows are sent with the commit."""
 
     def close(self) -> None:
-        """Do nothing: the job closes it."""
+        """Do nothing. The job closes the store."""
 
     def _text(self, key: Any) -> str:
         if key is None:

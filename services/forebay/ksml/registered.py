@@ -16,7 +16,7 @@ URL = "FOREBAY_SCHEMA_REGISTRY_URL"
 
 
 class Registered:
-    """The registry of the environment, asked only where a definition needs it (implements Registry)."""
+    """The registry of the environment, which is used only if a definition needs it (implements Registry)."""
 
     def latest(self, subject: str) -> str:
         try:
@@ -45,11 +45,11 @@ class Registered:
 
 
 NEEDED = Registered()
-"""What the processes of a job ask: all of them must have the same ids."""
+"""The registry for the processes of a job, which must all have the same ids."""
 
 
 class _Asked(NoRegistry):
-    """The registry of the environment, for commands that start no job: it is read, but nothing is registered."""
+    """The registry of the environment, for commands that start no job. They read it, but register nothing."""
 
     def latest(self, subject: str) -> str:
         return NEEDED.latest(subject)
@@ -62,7 +62,7 @@ class _Asked(NoRegistry):
 
 
 def registry_if_any() -> Registry:
-    """Return the environment's registry, to ask; one that has nothing where it names none."""
+    """Return the environment's registry for reading; an empty one if the environment names none."""
     return _Asked() if os.environ.get(URL) else NoRegistry()
 
 

@@ -1,4 +1,4 @@
-"""The folder where a job of definitions finds its contracts: the definitions' own, or one made of all they use."""
+"""The folder of the contracts of a job of definitions: the definitions' own, or a temporary one with all contracts."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ _SUFFIX = ".avsc"
 
 
 def contracts_folder(contracts: Mapping[str, str], folders: Sequence[Path]) -> Path:
-    """Return the folder that has all Avro schemas which definitions use, each by its record's name.
+    """Return a folder with all Avro schemas that definitions use, by the names of their records.
 
-    Schemas of several folders, of files with other names, and those of a registry are copied into one of this
-    machine's temporary folders: each process of the job finds or makes it by itself.
+    Schemas of several folders, of files with other names, and of a registry are copied into a temporary folder of this
+    machine, which each process of the job finds or creates.
 
     Args:
-        contracts: their texts, by name.
-        folders: where schemas are looked for.
+        contracts: texts of the schemas, by name.
+        folders: folders in which schemas are looked up.
     """
     for folder in folders:
         if all(_is(folder / f"{name}{_SUFFIX}", text) for name, text in contracts.items()):
@@ -41,7 +41,7 @@ def _is(file: Path, text: str) -> bool:
 
 
 def _private(name: str) -> Path:
-    """Return a folder of this user's for the name; a new one where another user has taken it."""
+    """Return this user's temporary folder with a name; a new one if it belongs to another user."""
     folder = Path(tempfile.gettempdir()) / f"forebay-ksml-{os.getuid()}" / name
     make_private_directory(folder.parent)
     make_private_directory(folder)

@@ -1,4 +1,4 @@
-"""Schemas that types name: read from files next to the definition, or from a schema registry."""
+"""Schemas of types, from files next to the definition or from a schema registry."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from forebay.ksml.types import UnknownType
 from forebay.serde.resolver import UnknownSchemaId
 
 OF_SUBJECT = "@"
-"""Begins the name of a schema that is the latest of a registry's subject."""
+"""Prefix of the name of a schema that is the latest of a registry's subject."""
 _LARGEST_ID = (1 << 31) - 1
 
 
 class Registry(Protocol):
-    """A schema registry, as far as definitions need one."""
+    """The methods of a schema registry that definitions need."""
 
     def latest(self, subject: str, /) -> str:
         """Return the text of a subject's latest schema. Raises UnknownType."""
@@ -29,7 +29,7 @@ class Registry(Protocol):
             kind: AVRO, JSON or PROTOBUF.
 
         Raises:
-            UnknownType: the registry does not take it.
+            UnknownType: the registry refuses it.
         """
         ...
 
@@ -43,7 +43,7 @@ class Registry(Protocol):
 
 
 class NoRegistry:
-    """Replaces a registry if nothing is sent: schemas have ids made of their texts, and no others are known."""
+    """Replaces a registry if nothing is sent. Schemas have ids derived from their texts. No others are known."""
 
     def __init__(self) -> None:
         self._texts: dict[int, str] = {}
@@ -82,7 +82,7 @@ class SchemaFiles:
         self._latest: dict[str, str] = {}
 
     def file(self, name: str, suffix: str) -> Path | None:
-        """Return the file of a schema; of a full name, also by its last part."""
+        """Return the file of a schema, whose name may be only the last part of the schema's full name."""
         for folder in self.folders:
             for stem in (name, name.rpartition(".")[2]):
                 if (file := folder / f"{stem}{suffix}").is_file():

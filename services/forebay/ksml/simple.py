@@ -1,4 +1,4 @@
-"""Expressions that only look at what they are given: they change nothing, keep nothing, and end at once."""
+"""The check for expressions that only read their parameters: they change and keep nothing, and end at once."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ _ALLOWED = (ast.Compare, ast.BoolOp, ast.Constant, ast.expr_context, ast.cmpop, 
 
 
 def only_looks(expression: ast.expr, parameters: Collection[str]) -> bool:
-    """Return whether an expression only compares, and takes fields of, its parameters.
+    """Return whether an expression only compares its parameters and reads their fields.
 
     Such an expression needs no copies of them and no time limit. Any other expression is assumed to need both.
     """

@@ -1,4 +1,4 @@
-"""Where pipelines begin: streams and tables of a definition, each read once."""
+"""The sources of pipelines: streams and tables of a definition, each read once."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from forebay.ksml.build import Build
 from forebay.ksml.document import Node
 from forebay.ksml.naming import SECTIONS, store_of
 from forebay.ksml.partition_times import PartitionTimes
-from forebay.ksml.pieces import GlobalPiece, Piece, StreamPiece, TablePiece
+from forebay.ksml.pipeline_values import GlobalPiece, Piece, StreamPiece, TablePiece
 from forebay.ksml.stores import read_type
 from forebay.ksml.types import ANY, STRING, Type
 from forebay.ksml.values import giver_of, plain
@@ -26,7 +26,7 @@ class Sources:
         self._places: dict[tuple[str, str], Node] = {}
 
     def find(self, node: Node, sections: tuple[str, ...] = SECTIONS) -> Piece | None:
-        """Return the stream or table that a place names; None if the name is unknown."""
+        """Return the stream or table that a node names; None if the name is unknown."""
         for section in sections:
             declaration = self._build.definition.section(section).get(node.text)
             if declaration is not None:
@@ -34,7 +34,7 @@ class Sources:
         return None
 
     def holding(self, store: str) -> None:
-        """Read the table that has a store of that name, or the name itself if no store is defined under it."""
+        """Read the table whose store has a name, or that has the name itself if no such store is defined."""
         is_store = store in self._build.definition.stores
         for section in ("tables", "globalTables"):
             for name, node in self._build.definition.section(section).items():
@@ -45,10 +45,10 @@ class Sources:
                     self._build.alias(store, own or f"{name}-store")
 
     def read(self, node: Node, name: str, section: str, key: Type = STRING, value: Type = ANY) -> Piece:
-        """Return the stream or table of a topic, and read it if the topology does not yet.
+        """Return the stream or table of a topic. Add it to the topology if necessary.
 
         Args:
-            key, value: types where the definition leaves them out.
+            key, value: types if the definition leaves them out.
         """
         topic = node.string("topic")
         key, value = read_type(node, "keyType", key), read_type(node, "valueType", value)
@@ -68,7 +68,7 @@ class Sources:
         return piece
 
     def _check_extractor(self, node: Node, other: Node) -> None:
-        """Refuse a topic that is read again with another time: its records are read once, and have one time."""
+        """Refuse a second timestamp extractor for a topic, because its records are read once, with one timestamp."""
         here, there = (place.get("timestampExtractor") for place in (node, other))
         if (here and here.text.split()) != (there and there.text.split()):
             raise (here or node).refuse(
@@ -100,36 +100,52 @@ class Sources:
         build.keep(store.name, typed, table.node)
         return TablePiece(key, value, table)
 
-    def _extractor(self, node: Node, key: Type, value: Type) -> Callable[[Message, Any, Any], int] | None:
+    def _extractor(self, node: Node, key: Type, value: Type) -> _Extractor | None:
         held = node.get("timestampExtractor")
         if held is None:
             return None
         build = self._build
         source = build.function(held, "timestampExtractor")
-        call, of_row, give = build.call(source), build.formats.of(key).of_row, giver_of(value) or _same
-        times = PartitionTimes()
+        return _Extractor(build.call(source), build.formats.of(key).of_row, giver_of(value) or _same)
 
-        def extract(message: Message, text: Any, found: Any) -> int:
-            kind, at = message.timestamp()
-            partition, offset = message.partition(), message.offset()
-            record = {
-                "timestamp": at,
-                "timestampType": "LogAppendTime" if kind == 2 else "CreateTime",
-                "key": None if text is None or of_row is None else plain(of_row(text)),
-                "value": None if found is None else give(found),
-                "topic": message.topic(),
-                "partition": partition,
-                "offset": offset,
-            }
-            timestamp: int = call(record, times.before(partition, offset))
-            times.advance(partition, offset, timestamp)
-            return timestamp
 
-        return extract
+class _Extractor:
+    """A timestamp extractor, which receives the partition time before each record.
+
+    Args:
+        call: the extractor's function.
+        of_row: returns the key of a row text.
+        give: returns the copy of a value that the function receives.
+    """
+
+    def __init__(
+        self, call: Callable[..., Any], of_row: Callable[[str], Any] | None, give: Callable[[Any], Any]
+    ) -> None:
+        self._call = call
+        self._of_row = of_row
+        self._give = give
+        self._times = PartitionTimes()
+        self.resume_after_commit = self._times.resume_after_commit
+
+    def __call__(self, message: Message, text: Any, found: Any) -> int:
+        kind, at = message.timestamp()
+        partition, offset = message.partition(), message.offset()
+        record = {
+            "timestamp": at,
+            "timestampType": "LogAppendTime" if kind == 2 else "CreateTime",
+            "key": None if text is None or self._of_row is None else plain(self._of_row(text)),
+            "value": None if found is None else self._give(found),
+            "topic": message.topic(),
+            "partition": partition,
+            "offset": offset,
+        }
+        timestamp: int = self._call(record, self._times.before(partition, offset))
+        self._times.advance(partition, offset, timestamp)
+        return timestamp
 
 
 def isolate(node: GraphNode) -> None:
-    """Have the pipelines behind a node fail each on its own, as KSML's do."""
+    """Make the pipelines after a node fail independently of each other, as in KSML."""
     object.__setattr__(node, "isolates", True)
 
 

@@ -1,4 +1,4 @@
-"""Operations that keep nothing: filter, peek, transformations, conversions, metadata."""
+"""Operations without state: filter, peek, transformations, conversions, metadata."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from forebay.ksml.code import Source
 from forebay.ksml.convert import converter
 from forebay.ksml.document import Node
 from forebay.ksml.metadata import metadata_flow
-from forebay.ksml.pieces import StreamPiece
+from forebay.ksml.pipeline_values import StreamPiece
 from forebay.ksml.types import ANY, JSON, Type
 from forebay.ksml.values import WrongType
 from forebay.processor.api import Context
@@ -35,7 +35,7 @@ def filter_records(build: Build, node: Node, piece: StreamPiece, *, passes: bool
 
 
 def peek_records(build: Build, node: Node, piece: StreamPiece) -> StreamPiece:
-    """Show each record to a function."""
+    """Call a function with each record."""
     source = build.function(node.value["forEach"], "forEach")
     return _same(build, node, piece, "peek", source, _show)
 
@@ -49,12 +49,12 @@ def _show(call: Callable[..., Any], out: Flow) -> Flow:
 
 
 def for_each(build: Build, node: Node, piece: StreamPiece) -> None:
-    """Show each record to a function; nothing follows."""
+    """Call a function with each record, as the end of the pipeline."""
     _same(build, node, piece, "for each", build.function(node, "forEach"), _show)
 
 
 def value_mapped(build: Build, node: Node, piece: StreamPiece) -> StreamPiece:
-    """Return each record another value."""
+    """Replace the value of each record."""
     source = _function(build, node, "mapper", "valueTransformer")
     value = build.format(source.result, node)
 
@@ -64,17 +64,17 @@ def value_mapped(build: Build, node: Node, piece: StreamPiece) -> StreamPiece:
 
         return flow
 
-    step = _step(build, node, piece, f"map to {source.result}", source, body, (piece.stream.node.key, value))
+    step = _step(build, node, piece, f"map to {source.result}", source, body, (piece.stream.node.key, value), True)
     return StreamPiece(piece.key, source.result, Stream(build.graph, step, piece.stream.is_rekeyed))
 
 
 def key_mapped(build: Build, node: Node, piece: StreamPiece) -> StreamPiece:
-    """Return each record another key."""
+    """Replace the key of each record."""
     return rekey_records(build, node, piece, _function(build, node, "mapper", "keyTransformer"), "select key")
 
 
 def rekey_records(build: Build, node: Node, piece: StreamPiece, source: Source, name: str) -> StreamPiece:
-    """Return each record the key that a function makes of it; None is a key, too."""
+    """Replace the key of each record with the result of a function. None is a valid key."""
     key = build.key_format(source.result, node)
     row = writer_of_rows(key)
 
@@ -90,13 +90,13 @@ def rekey_records(build: Build, node: Node, piece: StreamPiece, source: Source, 
 
 
 def both_mapped(build: Build, node: Node, piece: StreamPiece) -> StreamPiece:
-    """Make one record of each; of None none."""
+    """Replace each record with the record that a function returns, or drop it if the result is None."""
     source = _function(build, node, "mapper", "keyValueTransformer")
     return _pair(build, node, piece, source, source.result, lambda found: () if found is None else (found,))
 
 
 def flat_mapped(build: Build, node: Node, piece: StreamPiece) -> StreamPiece:
-    """Make any number of records of each."""
+    """Replace each record with any number of records."""
     source = _function(build, node, "mapper", "keyValueToKeyValueListTransformer")
     kind = source.result.parts[0] if source.result.kind == "list" else ANY
     return _pair(build, node, piece, source, kind, lambda found: found or ())
@@ -126,7 +126,7 @@ def _pair(
 
 
 def values_flat_mapped(build: Build, node: Node, piece: StreamPiece) -> StreamPiece:
-    """Make any number of values of each."""
+    """Replace each record with one record for each value that a function returns."""
     source = _function(build, node, "mapper", "keyValueToValueListTransformer")
     kind = source.result.parts[0] if source.result.kind == "list" else JSON
 
@@ -142,13 +142,17 @@ def values_flat_mapped(build: Build, node: Node, piece: StreamPiece) -> StreamPi
 
 
 def metadata_mapped(build: Build, node: Node, piece: StreamPiece) -> StreamPiece:
-    """Return each record other headers, or another time."""
+    """Replace the headers or the timestamp of each record."""
     source = _function(build, node, "mapper", "metadataTransformer")
-    return _same(build, node, piece, "transform metadata", source, metadata_flow)
+    changed = _same(build, node, piece, "transform metadata", source, metadata_flow)
+    # The function may have changed the timestamp, but the task's stream time is that of its input. With earlier
+    # timestamps, all records would be late for windows and joins of this task. Behind a repartition, stream time
+    # follows from the new timestamps.
+    return StreamPiece(piece.key, piece.value, Stream(build.graph, changed.stream.node, True))
 
 
 def convert_records(build: Build, node: Node, piece: StreamPiece, key: Type | None, value: Type | None) -> StreamPiece:
-    """Return keys or values another type; None: they keep it."""
+    """Convert keys or values to another type; None: no conversion."""
     change_key = None if key is None else converter(piece.key, key, build.formats)
     change = None if value is None else converter(piece.value, value, build.formats)
     old_key = piece.stream.node.key
@@ -166,7 +170,7 @@ def convert_records(build: Build, node: Node, piece: StreamPiece, key: Type | No
 
         return flow
 
-    step = _step(build, node, piece, "convert", None, body, (new_key, new_value))
+    step = _step(build, node, piece, "convert", None, body, (new_key, new_value), rewrite is None)
     return StreamPiece(*kinds, Stream(build.graph, step, piece.stream.is_rekeyed or rewrite is not None))
 
 
@@ -187,7 +191,7 @@ def _function(build: Build, node: Node, key: str, kind: str = "predicate") -> So
 
 def _same(build: Build, node: Node, piece: StreamPiece, name: str, source: Source, body: Any) -> StreamPiece:
     own = piece.stream.node
-    step = _step(build, node, piece, name, source, body, (own.key, own.value))
+    step = _step(build, node, piece, name, source, body, (own.key, own.value), True)
     return StreamPiece(piece.key, piece.value, Stream(build.graph, step, piece.stream.is_rekeyed))
 
 
@@ -199,7 +203,13 @@ def _step(
     source: Source | None,
     body: Any,
     formats: tuple[Format[Any], Format[Any]],
+    is_one_to_one: bool = False,
 ) -> Any:
+    """Add a step.
+
+    Args:
+        is_one_to_one: whether it forwards at most one record for each record, with the same key.
+    """
     shown = node.string("name") or name
     parent = piece.stream.node
     # A function with stores needs all records of a key in its task. KSML keeps a partial value per partition instead.
@@ -213,5 +223,7 @@ def _step(
         source,
         (piece.key, piece.value),
         body,
-        gives_rows=parent.gives_rows and formats[0] is parent.key,
+        # A cache sends only the last row of each key. Records with another key, and several records of a row, are not
+        # rows: the cache would lose all but the last.
+        gives_rows=parent.gives_rows and is_one_to_one,
     )

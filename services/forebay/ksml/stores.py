@@ -1,4 +1,4 @@
-"""State stores of a definition, as those of the engine."""
+"""Conversion of a definition's state stores to those of the engine."""
 
 from __future__ import annotations
 
@@ -26,12 +26,12 @@ _DAY_MS = 86_400_000
 
 
 class StoreSpec(NamedTuple):
-    """A store as the definition says it.
+    """A store of a definition.
 
     Args:
-        text: where it is written.
+        text: its node in the definition.
         kind: keyValue, window or session.
-        key, value: what it holds; ANY where the definition leaves it to the operation.
+        key, value: types of keys and values; ANY: the operation determines the type.
     """
 
     name: str
@@ -42,14 +42,14 @@ class StoreSpec(NamedTuple):
 
     @property
     def history_ms(self) -> int | None:
-        """How long versions are kept; None: it has none."""
+        """The retention of versions in ms; None: the store has no versions."""
         if not self.text.flag("versioned"):
             return None
         return duration(self.text, "historyRetention", _DAY_MS)
 
     @property
     def retention_ms(self) -> int:
-        """How long windows and sessions are kept; 0: as the operation says."""
+        """The retention of windows and sessions in ms; 0: the operation determines it."""
         return duration(self.text, "retention", 0) or 0
 
 
@@ -65,9 +65,9 @@ def read_store(text: Text, name: str, kind: str = "keyValue") -> StoreSpec:
 
 
 def kept_as(text: Text, name: str) -> Materialized:
-    """Return a store's name with how the definition keeps it.
+    """Return the name and options of a store.
 
-    Rows survive wherever they are, so `persistent: true` leaves the choice to the job. Versions have no cache.
+    Rows always survive restarts, so `persistent: true` leaves the choice to the job. Versioned stores have no cache.
     """
     return Materialized(
         name,
@@ -121,7 +121,7 @@ def _declare(spec: StoreSpec, value: Format[Any]) -> Store[Any]:
 
 
 def store_node(spec: StoreSpec, formats: Formats) -> Node:
-    """Return the node that holds a store which functions use; they look it up, so they run in the same task."""
+    """Return the node that holds a store of functions, so that the functions run in the same task."""
     return Node(
         Kind.STEP,
         f"store {spec.name}",

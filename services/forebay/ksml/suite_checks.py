@@ -1,4 +1,4 @@
-"""Faulty test suites, refused before their definition is read, by the rules of KSML's test runner."""
+"""Checks of test suites by the rules of KSML's test runner, before their definition is read."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ _TEST = frozenset({"description", "produce", "assert"})
 _PRODUCE = frozenset({"to", "messages", "generator", "count"})
 _ASSERT = frozenset({"on", "stores", "code"})
 _TEXTS = ("name", "code", "expression", "globalCode", "resultType")
-"""Keys of a generator whose values are texts."""
+"""Keys of a generator with text values."""
 
 
 def check_suite(root: Node) -> None:
-    """Refuse a suite that KSML's test runner refuses. Raises KsmlError."""
+    """Raise KsmlError for a suite that KSML's test runner refuses."""
     check_keys(root, SUITE, "a test suite", ("definition", "streams", "tests"))
     streams = _entries(root, "streams")
     topics: dict[str, str] = {}
@@ -83,7 +83,7 @@ def _check_stream(node: Node, key: str, streams: dict[str, Node]) -> None:
 
 
 def check_keys(node: Node, keys: frozenset[str], what: str, needed: tuple[str, ...]) -> None:
-    """Refuse keys that do not exist, and keys that are missing. Raises KsmlError."""
+    """Raise KsmlError for unknown and missing keys."""
     for key, child in node.items():
         if key not in keys:
             raise child.refuse(f"{key} is not a key of {what}: write one of {', '.join(sorted(keys))}")

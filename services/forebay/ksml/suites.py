@@ -1,4 +1,4 @@
-"""KSML's test definitions: records in, assertions about records and stores, on the test driver."""
+"""Runs KSML's test definitions on the test driver: input records, and assertions about records and stores."""
 
 from __future__ import annotations
 
@@ -29,11 +29,11 @@ from forebay.testing import RecordFailed
 
 _SUFFIXES = {"avro": ".avsc", "jsonschema": ".json", "protobuf": ".proto"}
 _PARTITIONS = 64
-"""Of every topic: so many that a partitioner may name any that a test has in mind."""
+"""Partitions of every topic, enough for any partition that a test's partitioner returns."""
 
 
 class Result(NamedTuple):
-    """What a test gave: PASS, FAIL or ERROR, and why."""
+    """The result of a test: PASS, FAIL or ERROR, and the reason."""
 
     suite: str
     test: str
@@ -50,7 +50,7 @@ class Stream(NamedTuple):
 
 
 class _SuiteRegistry(NoRegistry):
-    """Has the schemas that a suite names for its streams."""
+    """A registry with the schemas of a suite's streams."""
 
     def __init__(self, streams: dict[str, Stream], files: SchemaFiles) -> None:
         super().__init__()
@@ -66,7 +66,7 @@ class _SuiteRegistry(NoRegistry):
 
 
 def run_suite(file: Path) -> Iterator[Result]:
-    """Run the tests of a file, each with stores of its own. Raises KsmlError if it is not a suite."""
+    """Run the tests of a file, each with new stores. Raises KsmlError if the file is not a suite."""
     try:
         root = parse(file.read_text(encoding="utf-8"), str(file))
     except OSError as error:
@@ -108,7 +108,7 @@ def _produce(node: Node, streams: dict[str, Stream], driver: KsmlDriver, made: D
     if stream.topic not in driver.job.inputs:
         raise node.refuse(f"{stream.topic} is not a topic that the definition reads: name a stream of one")
     for number, (key, value, timestamp) in enumerate(_messages(node, stream, made)):
-        # Messages without a time get their number, so that they keep their order.
+        # Use the number of a message without a timestamp, so that messages keep their order.
         driver.pipe(key, value, stream.topic, number if timestamp is None else timestamp)
 
 
@@ -172,7 +172,7 @@ def _store(node: Node, driver: KsmlDriver, made: Definitions) -> Proxy:
 
 
 def raw(node: Node) -> Any:
-    """Return a node's value without places."""
+    """Return the plain value of a node."""
     if node.is_object:
         return {key: None if entry.value is None else raw(entry) for key, entry in node.items()}
     if node.is_list:
@@ -201,5 +201,5 @@ def _folder(file: Path, root: Node, key: str) -> Path | None:
 
 
 def _relative_to(file: Path, name: str) -> Path:
-    """Return a path of a suite: from the suite's folder, or as it is."""
+    """Return a path in a suite, relative to the suite's folder if it exists there, else unchanged."""
     return file.parent / name if (file.parent / name).exists() else Path(name)

@@ -12,15 +12,16 @@ from forebay.ksml.document import Node
 from forebay.ksml.durations import milliseconds
 from forebay.ksml.naming import store_of
 from forebay.ksml.pairs import Pair, pair_of
-from forebay.ksml.pieces import GroupedTablePiece, StreamPiece, TablePiece
+from forebay.ksml.pipeline_values import GroupedTablePiece, StreamPiece, TablePiece
 from forebay.ksml.stores import StoreSpec
 from forebay.ksml.types import ANY, LONG, Type
 from forebay.operators.folds import Fold
 from forebay.operators.suppress import UntilTimeLimit, UntilWindowCloses, WhenFull
+from forebay.stores.materialized import derived_store
 
 
 def filter_rows(build: Build, node: Node, piece: TablePiece, *, passes: bool) -> TablePiece:
-    """Leave rows out."""
+    """Filter rows."""
     call = _call(build, node, piece, build.function(node.value["if"], "predicate"))
     verb = piece.table.filter if passes else piece.table.filter_not
     return store_rows(
@@ -36,7 +37,7 @@ def value_mapped(build: Build, node: Node, piece: TablePiece) -> TablePiece:
 
 
 def convert_rows(build: Build, node: Node, piece: TablePiece, value: Type) -> TablePiece:
-    """Return values another type."""
+    """Convert values to another type."""
     from forebay.ksml.convert import converter  # noqa: PLC0415 (only this operation converts)
 
     change = converter(piece.value, value, build.formats)
@@ -52,7 +53,7 @@ def to_stream(piece: TablePiece) -> StreamPiece:
 
 
 def group_rows(build: Build, node: Node, piece: TablePiece) -> GroupedTablePiece:
-    """Group rows by the key, and as the value, that a function makes of each."""
+    """Group rows by the key, and with the value, that a function returns for each."""
     source = build.function(node.value["mapper"], "keyValueMapper")
     is_pair = source.result.kind == "tuple" and len(source.result.parts) == 2
     key, value = source.result.parts if is_pair else (source.result, piece.value)
@@ -68,12 +69,12 @@ def group_rows(build: Build, node: Node, piece: TablePiece) -> GroupedTablePiece
         return Pair(*group) if group is not None and group[1] is not None else Pair(None, None)
 
     # The DSL groups by a key and keeps the row. KSML's mapper may also change the value, so both travel as a pair.
-    grouped_table = piece.table.map_values(pair, pairs).group_by(lambda _, each: each.one, kind)
+    grouped_table = piece.table.map_values(pair, pairs).group_by(lambda _, group: group.one, kind)
     return GroupedTablePiece(key, value, grouped_table)
 
 
 def aggregate_rows(build: Build, node: Node, piece: GroupedTablePiece) -> TablePiece:
-    """Fold the rows of each group."""
+    """Aggregate the rows of each group."""
     if node.get("adder") is None or node.get("subtractor") is None:
         raise node.refuse(
             "rows of a table can be removed from an aggregate: write adder: and subtractor: instead of aggregator:"
@@ -106,17 +107,26 @@ def reduce_rows(build: Build, node: Node, piece: GroupedTablePiece) -> TablePiec
 def count_rows(build: Build, node: Node, piece: GroupedTablePiece) -> TablePiece:
     """Count the rows of each group."""
     store = store_of(build, node, "store", "count", LONG)
-    return _keep(build, store, TablePiece(piece.key, LONG, piece.grouped.count(store=store.name)))
+    table = with_history(piece.grouped.count(store=store.name), store)
+    return _keep(build, store, TablePiece(piece.key, LONG, table))
 
 
 def _fold(build: Build, node: Node, piece: GroupedTablePiece, fold: Fold[Any, Any], result: Type) -> TablePiece:
     store = store_of(build, node, "store", node.string("type"), result)
-    table = piece.grouped.aggregate(fold, build.format(result, node), store=store.name)
+    table = with_history(piece.grouped.aggregate(fold, build.format(result, node), store=store.name), store)
     return _keep(build, store, TablePiece(piece.key, result, table))
 
 
+def with_history(table: Table[Any, Any], store: StoreSpec) -> Table[Any, Any]:
+    """Return an aggregate with the history that its store is declared with."""
+    if store.history_ms is None:
+        return table
+    # The aggregate itself needs its current value. The versions are in another store.
+    return table.materialized(derived_store(store.name, "history"), store.history_ms)
+
+
 def _keep(build: Build, store: StoreSpec, piece: TablePiece) -> TablePiece:
-    """Have functions find the store of a table's rows."""
+    """Make the store of a table's rows available to functions."""
     build.keep(store.name, store._replace(key=piece.key, value=piece.value), piece.table.node)
     return piece
 
@@ -128,7 +138,7 @@ def _of_pair(call: Callable[..., Any]) -> Callable[..., Any]:
 def suppress_rows(build: Build, node: Node, piece: TablePiece) -> TablePiece:
     """Hold updates back until a time limit is over or their window closes."""
     is_limit = node.string("until") == "timeLimit"
-    # What leaves when a window closes is final. As in KSML, a full buffer emits nothing before, with either strategy.
+    # Results of closed windows are final. As in KSML, a full buffer emits nothing earlier, with either strategy.
     shuts_down = not is_limit or node.string("bufferFullStrategy") == "shutdownWhenFull"
     store = build.name(node.string("name") or "suppress")
     limits: dict[str, Any] = {
@@ -155,7 +165,7 @@ def _number(node: Node, key: str) -> int | None:
 
 
 def result_of(adder: Source, initial: Source) -> Type:
-    """Return the type of an aggregate: what the aggregator says, or the initializer."""
+    """Return the type of an aggregate: the result type of the aggregator, or of the initializer."""
     return adder.result if adder.result != ANY else initial.result
 
 
@@ -168,13 +178,13 @@ def _call(build: Build, node: Node, piece: TablePiece, source: Source) -> Callab
 
 
 def store_rows(build: Build, node: Node, piece: TablePiece, wanted: str = "") -> TablePiece:
-    """Keep the rows in a store of their own where one is named.
+    """Keep the rows in a separate store if the node names one.
 
     Args:
-        wanted: what the name is made of if the store has none; empty: the operation's type.
+        wanted: base of the store's name if it has none; "": the operation's type.
     """
     if node.get("store") is None:
         return piece
     store = store_of(build, node, "store", wanted or node.string("type"), piece.value)
-    table: Table[Any, Any] = piece.table.materialized(store.name)
+    table: Table[Any, Any] = piece.table.materialized(store.name, store.history_ms)
     return _keep(build, store, TablePiece(piece.key, piece.value, table, piece.windows))

@@ -1,4 +1,4 @@
-"""Window and session stores as functions see them."""
+"""Access of functions to window and session stores."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class WindowProxy(Proxy):
         return self._range("fetch", arguments)
 
     def backwardFetch(self, *arguments: Any) -> Entries:
-        """Return what fetch() returns of ranges, backwards."""
+        """Return the entries of fetch() for ranges, in reverse order."""
         return self._range("backward_fetch", arguments)
 
     def fetchAll(self, first: int, last: int) -> Entries:
@@ -31,7 +31,7 @@ class WindowProxy(Proxy):
         return self._of_keys(self._store.fetch_all(int(first), int(last)))
 
     def backwardFetchAll(self, first: int, last: int) -> Entries:
-        """Return what fetchAll() returns, backwards."""
+        """Return the entries of fetchAll(), in reverse order."""
         return self._of_keys(self._store.backward_fetch_all(int(first), int(last)))
 
     def all(self) -> Entries:
@@ -39,7 +39,7 @@ class WindowProxy(Proxy):
         return self._of_keys(self._store.all())
 
     def backwardAll(self) -> Entries:
-        """Return all entries, backwards."""
+        """Return all entries, in reverse order."""
         return self._of_keys(self._store.backward_all())
 
     def _show(self, entry: Any) -> Any:
@@ -75,11 +75,11 @@ class SessionProxy(Proxy):
     """A session store: entries by key, start and end."""
 
     def put(self, session: Any, value: Any) -> None:
-        """Set a session, given with key, start and end; None removes it."""
+        """Set the value of a session (key, start, end). None removes the session."""
         self._store.put(self._text(session["key"]), int(session["start"]), int(session["end"]), self._in(value))
 
     def remove(self, session: Any) -> None:
-        """Remove a session, given with key, start and end."""
+        """Remove a session (key, start, end)."""
         self._store.remove(self._text(session["key"]), int(session["start"]), int(session["end"]))
 
     def fetchSession(self, key: Any, start: int, end: int) -> Any:
@@ -93,7 +93,7 @@ class SessionProxy(Proxy):
         return self._sessions(self._store.fetch_key_range(self._bound(key), self._bound(last)))
 
     def backwardFetch(self, key: Any, last: Any = None) -> Entries:
-        """Return what fetch() returns, backwards."""
+        """Return the entries of fetch(), in reverse order."""
         if last is None:
             return self._sessions(self._store.backward_fetch(self._text(key)))
         return self._sessions(self._store.backward_fetch_key_range(self._bound(key), self._bound(last)))
@@ -103,7 +103,7 @@ class SessionProxy(Proxy):
         return self._find("find_sessions", arguments)
 
     def backwardFindSessions(self, *arguments: Any) -> Entries:
-        """Return what findSessions() returns, backwards."""
+        """Return the entries of findSessions(), in reverse order."""
         return self._find("backward_find_sessions", arguments)
 
     def _find(self, how: str, arguments: tuple[Any, ...]) -> Entries:

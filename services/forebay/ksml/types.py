@@ -1,4 +1,4 @@
-"""Types as definitions write them: `string`, `json`, `avro:Name`, `list(int)`, `windowed(string)`."""
+"""Types of definitions: `string`, `json`, `avro:Name`, `list(int)`, `windowed(string)`."""
 
 from __future__ import annotations
 
@@ -25,23 +25,23 @@ SCALARS = {
 }
 SCHEMALESS = ("json", "xml", "csv", "soap", "binary")
 REGISTERED = ("avro", "jsonschema", "protobuf")
-"""Notations whose schemas a registry has; one without a name is the latest of its topic."""
+"""Notations with schemas in a registry. Without a name, it is the latest schema of the topic's subject."""
 WITH_SCHEMA = (*REGISTERED, "xml", "csv")
-"""Notations that take a schema's name behind a colon."""
+"""Notations that can be followed by a colon and the name of a schema."""
 _VENDORS = {f"{vendor}_{notation}": notation for vendor in ("confluent", "apicurio") for notation in REGISTERED}
-"""Other names of notations: the bytes are the same, a zero byte and four of the schema's id before the value."""
+"""Aliases of notations with the same bytes: a zero byte, four bytes of the schema's id, and the value."""
 _COMPOSED = ("list", "enum", "map", "union", "windowed", "tuple")
 
 
 class Type(NamedTuple):
-    """A type.
+    """A type of a definition.
 
     Args:
         kind: a scalar's name, or any, struct, map, list, tuple, union, enum, windowed.
-        notation: how it is written: json, avro, xml, csv, ...; "" for Kafka's own serializers.
-        parts: types it is made of.
-        name: of its schema.
-        symbols: of an enum.
+        notation: encoding: json, avro, xml, csv, ...; "" for Kafka's own serializers.
+        parts: types of its items or members.
+        name: name of its schema.
+        symbols: symbols of an enum.
     """
 
     kind: str
@@ -66,7 +66,7 @@ JSON = Type("any", "json")
 
 
 class UnknownType(ValueError):
-    """A text that is not a type; the message says what to write."""
+    """A text is not a type. The message contains the remedy."""
 
 
 def parse_type(text: str, notation: str = "") -> Type:

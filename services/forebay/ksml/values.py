@@ -1,4 +1,4 @@
-"""Values as functions get and give them: private copies, of the type that the definition says."""
+"""Conversion of the arguments and results of functions: private copies of the declared types."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ _IMMUTABLE = frozenset({*WHOLE_BITS, "boolean", "float", "double", "bytes", "str
 
 
 class WrongType(TypeError):
-    """A value of another type than was said."""
+    """A value has another type than declared."""
 
 
 def plain(value: Any) -> Any:
-    """Return a private copy of a value that JSON can say: of dicts with text keys, lists, texts, numbers, None.
+    """Return a private copy of a JSON value: dicts with text keys, lists, texts, numbers, booleans, None.
 
     Raises:
-        WrongType: it holds something else.
+        WrongType: it contains anything else.
     """
     try:
         return msgspec.to_builtins(value, str_keys=True, builtin_types=(bytes,))
@@ -37,17 +37,17 @@ def plain(value: Any) -> Any:
 
 
 def giver_of(kind: Type) -> Callable[[Any], Any] | None:
-    """Return what makes a value of a type one that a function may change; None: it can be given as it is."""
+    """Return a function that converts a value for a function that may change it; None: no conversion is needed."""
     return viewer_of(kind) or (None if kind.kind in _IMMUTABLE else plain)
 
 
 def viewer_of(kind: Type) -> Callable[[Any], Any] | None:
-    """Return what makes a value of a type one that a function may look at; None: it can be shown as it is."""
+    """Return a function that converts a value for a function that only reads it; None: no conversion is needed."""
     return window_struct if kind.kind == "windowed" and not kind.notation else None
 
 
 def window_struct(key: Any) -> Any:
-    """Return a key with a window as functions see it."""
+    """Return the struct of a windowed key for functions."""
     if not isinstance(key, Windowed):
         return plain(key)
     start, end = key.window.start, key.window.end
@@ -55,7 +55,7 @@ def window_struct(key: Any) -> Any:
 
 
 def windowed_of(struct: Any) -> Windowed[Any]:
-    """Return the key with a window of what functions see. Raises WrongType."""
+    """Return the windowed key of a struct from a function. Raises WrongType."""
     if isinstance(struct, Windowed):
         return struct
     try:
@@ -77,7 +77,7 @@ def instant(ms: int) -> str:
 
 
 def taker_of(kind: Type) -> Taker:
-    """Return what checks a function's result and gives the value: None stays None. It raises WrongType."""
+    """Return a function that checks and converts the result of a function, or raises WrongType. None stays None."""
     take = _taker(kind)
     return lambda value: None if value is None else take(value)
 
@@ -110,7 +110,7 @@ def _whole(name: str) -> Taker:
     def take(value: Any) -> int:
         if value.__class__ is float and value.is_integer():
             value = int(value)
-        # KSML accepts a text with a number where a number is declared.
+        # KSML accepts the text of a number if a number is declared.
         elif value.__class__ is str:
             value = number_or_text(whole_of, value)
         if value.__class__ is not int:
@@ -152,7 +152,7 @@ def _bytes(value: Any) -> bytes:
 
 
 def _json(value: Any) -> Any:
-    """Return a value of JSON; a text that is an object or a list is read as one, as KSML does."""
+    """Return a JSON value. A text that contains a JSON object or list is parsed, as in KSML."""
     if value.__class__ is str and value[:1] in ("{", "["):
         try:
             return msgspec.json.decode(value)
@@ -182,7 +182,7 @@ _CLASSES: dict[str, type[Any]] = {
     "bytes": bytes,
     "list": list,
 }
-"""The classes of values by the kinds of their types."""
+"""The Python classes of values, by the kinds of their types."""
 _TAKERS: dict[str, Taker] = {
     "float": _number,
     "double": _number,
@@ -227,7 +227,7 @@ def _tuple(kind: Type, takes: list[Taker]) -> Taker:
 
 def _union(kind: Type, takes: list[Taker]) -> Taker:
     def convert(value: Any) -> Any:
-        # A member of the value's own type comes first. Others may convert the value, such as a number to text.
+        # Try the member with the value's own type first. Others may convert the value, such as a number to text.
         members = zip([_CLASSES.get(part.kind) for part in kind.parts], takes, strict=True)
         for _, take in sorted(members, key=lambda member: member[0] is not value.__class__):
             try:
@@ -240,7 +240,7 @@ def _union(kind: Type, takes: list[Taker]) -> Taker:
 
 
 def text_of(value: Any) -> str:
-    """Return a value as text, a double as Java writes it, of structs and lists their JSON. Raises WrongType."""
+    """Return the text of a value: a double as Java writes it, a struct or list as JSON. Raises WrongType."""
     if isinstance(value, bool):
         return "true" if value else "false"
     if isinstance(value, float):
@@ -253,7 +253,7 @@ def text_of(value: Any) -> str:
 
 
 def json_bytes(value: Any) -> bytes:
-    """Return a value's JSON: fields in order of their names, no spaces. Raises WrongType."""
+    """Return a value's JSON, with fields sorted by name, without spaces. Raises WrongType."""
     try:
         # Sorted fields give equal values equal bytes, on which the partition of a JSON key depends.
         data = msgspec.json.encode(value, order="sorted")
@@ -269,7 +269,7 @@ def json_bytes(value: Any) -> bytes:
 
 
 def check_finite(value: Any) -> None:
-    """Refuse numbers that JSON can't say. Raises WrongType."""
+    """Raise WrongType for numbers that JSON can't represent."""
     if isinstance(value, float) and not math.isfinite(value):
         raise WrongType(f"{value} is not a number of JSON")
     if isinstance(value, dict):

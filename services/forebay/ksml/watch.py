@@ -1,4 +1,4 @@
-"""A time limit for functions: one that loops is ended, so that its record can go to `.errors`."""
+"""A time limit for functions, which ends endless loops so that their record can go to `.errors`."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ _LOOK_SECONDS = 0.05
 
 
 class TimeOver(BaseException):
-    """Raised inside a function that takes too long; no Exception, so that its own handlers let it pass."""
+    """Raised inside a function that takes too long. It is no Exception, so that the function's handlers let it pass."""
 
 
 class Watch:
     """Watches the calls of one thread at a time.
 
-    A call into native code (a sleep, a request) is only ended once it comes back to Python.
+    A call into native code (a sleep, a request) is ended only when it returns to Python.
 
     Args:
         limit_ms: longest time of a call; 0: no limit.
@@ -34,11 +34,11 @@ class Watch:
 
     @property
     def is_open(self) -> bool:
-        """Whether a call has begun and not ended."""
+        """Whether a call is running."""
         return self._begun != 0.0
 
     def begin(self) -> None:
-        """Note that a call begins."""
+        """Record the begin of a call."""
         self._thread = threading.get_ident()
         self._fired = False
         self._begun = time.monotonic()
@@ -47,7 +47,7 @@ class Watch:
             WATCHERS[0].watch(self)
 
     def end(self) -> bool:
-        """Note that the call ended, by itself or not; return whether its time was over. Later nothing is raised."""
+        """Record the end of the call. Return whether it was ended by the time limit. Nothing is raised in it later."""
         while True:
             try:
                 with self._lock:
@@ -61,7 +61,7 @@ class Watch:
                 continue
 
     def look(self, now: float) -> None:
-        """End the call if its time is over; a call that continues all the same is ended again."""
+        """End the call if its time is over. If the call continues nevertheless, it is ended again later."""
         begun = self._begun
         if not begun or now - begun < self.limit_ms / 1_000:
             return
@@ -75,16 +75,16 @@ class Watch:
 
 
 def _raise_in(thread: int, error: type[BaseException] | None) -> None:
-    """Have a thread raise an error at its next bytecode; None withdraws an error that was not raised yet."""
+    """Raise an error in a thread at its next bytecode. None withdraws an error that was not raised yet."""
     ctypes.pythonapi.PyThreadState_SetAsyncExc(
         ctypes.c_ulong(thread), None if error is None else ctypes.py_object(error)
     )
 
 
 class _Watcher:
-    """The thread that looks after all calls of a process; it begins with the first one.
+    """The thread that watches all calls of a process, started with the first one.
 
-    It holds its watches weakly, so that those of a task that left the process are freed.
+    Its references to watches are weak, so that those of a task that left the process are freed.
     """
 
     def __init__(self) -> None:
@@ -100,7 +100,7 @@ class _Watcher:
                 self._thread.start()
 
     def count(self) -> int:
-        """Return how many watches exist, and forget the others."""
+        """Return the number of existing watches, and drop the references to others."""
         with self._lock:
             self._watches = [reference for reference in self._watches if reference() is not None]
             return len(self._watches)

@@ -1,1 +1,1 @@
-"""A running engine of SQL: it takes statements, keeps them in a topic, and runs the job that they describe."""
+"""A SQL engine, which accepts statements, stores them in a topic, and runs the job that they describe."""

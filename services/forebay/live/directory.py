@@ -1,4 +1,4 @@
-"""The directory of an engine on this machine: one engine at a time uses it."""
+"""The directory of an engine on this machine, which only one engine at a time may use."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ class EngineRuns(Exception):
 
 @contextmanager
 def hold_directory(directory: Path) -> Iterator[None]:
-    """Create and hold a directory. Raises EngineRuns if another process holds it."""
+    """Create and lock a directory while the block runs. Raises EngineRuns if another process has locked it."""
     make_private_directory(directory)
     with (directory / ".lock").open("wb") as lock:
         try:

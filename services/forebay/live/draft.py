@@ -1,4 +1,4 @@
-"""A request's statements against all that were accepted: nothing is written before the whole program is valid."""
+"""Checks the statements of a request together with all accepted ones, before anything is written."""
 
 from __future__ import annotations
 
@@ -38,11 +38,11 @@ _ONLY_PUSHES = "auto.offset.reset"
 
 @dataclass(frozen=True, slots=True)
 class Draft:
-    """A program that can run.
+    """A valid program.
 
     Args:
-        service, job: None: no query computes anything.
-        stores: how each store is declared, by name.
+        service, job: service and job of its queries; None: it has no queries.
+        stores: declarations of the stores, by name.
     """
 
     program: Program
@@ -52,18 +52,18 @@ class Draft:
 
     @classmethod
     def empty(cls) -> Draft:
-        """Return the program of no statements."""
+        """Return the program without statements."""
         return cls(Program(), None, None, {})
 
     def has_same_queries(self, other: Draft) -> bool:
-        """Return whether a job of the other program computes the same.
+        """Return whether the job of another program computes the same.
 
-        Plans hold functions, of which two are never equal, so that plans are compared as text.
+        Plans contain functions, which are never equal, so plans are compared as text.
         """
         return self.stores == other.stores and self._queries() == other._queries()
 
     def pauses(self, other: Draft) -> bool:
-        """Return whether a query of the other program is paused that was not."""
+        """Return whether another program pauses a query that is not paused in this one."""
         return not {query.name for query in self.program.waiting} <= {query.name for query in other.program.waiting}
 
     def _queries(self) -> list[tuple[object, ...]]:
@@ -83,7 +83,7 @@ def draft_of(statements: Sequence[Statement], file: Path) -> Draft:
     """Return the program of statements.
 
     Args:
-        file: what they are written to; the schemas of topics are kept next to it.
+        file: file for the statements. The schemas of topics are stored next to it.
 
     Raises:
         SqlError: a statement can't run with the others.
@@ -100,10 +100,10 @@ def draft_of(statements: Sequence[Statement], file: Path) -> Draft:
 def draft_with(
     before: Sequence[Statement], added: Sequence[Statement], history: History, file: Path
 ) -> tuple[Draft, list[Statement], bool]:
-    """Return the program after a request, the statements that the request adds to it, and whether the job is paused.
+    """Return the program after a request, the statements that the request adds, and whether the job is paused.
 
     Args:
-        before: the statements that were accepted earlier, which `history` has as text.
+        before: the statements that were accepted earlier, parsed from `history`.
 
     Raises:
         SqlError: a statement can't run with the others.
@@ -115,7 +115,7 @@ def draft_with(
 
 
 def check_stores(draft: Draft, history: History, added: Sequence[Statement]) -> None:
-    """Refuse a store whose rows are there already in another form. Raises SqlError."""
+    """Raise SqlError for a store whose existing rows have another declaration."""
     for name, declared in draft.stores.items():
         try:
             _merge_declared(history.stores.get(name), declared)
@@ -129,7 +129,7 @@ def check_stores(draft: Draft, history: History, added: Sequence[Statement]) -> 
 
 
 def change_of(added: Sequence[Statement], draft: Draft, history: History, schemas: str, *, is_paused: bool) -> Change:
-    """Return the change that statements are. Raises SqlError where one can't be carried out."""
+    """Return the change that statements make. Raises SqlError if one can't be carried out."""
     lines: list[str] = []
     settings: dict[str, None] = {}
     for statement in added:
@@ -145,7 +145,7 @@ def change_of(added: Sequence[Statement], draft: Draft, history: History, schema
                 "ASSERT TOPIC is for files: write SHOW TOPICS",
             )
         if isinstance(statement, InsertValues | AssertSource | AssertSchema | Define):
-            continue  # what holds for one request is not part of the program
+            continue  # settings of a single request are not part of the program
         if isinstance(statement, SetProperty):
             if statement.name not in SETTINGS or statement.name == _ONLY_PUSHES:
                 continue
@@ -175,7 +175,7 @@ def _describe(kind: str, layout: Layout) -> str:
 
 
 def _merge_declared(recorded: str | None, declared: str) -> str:
-    """Return how a store is declared whose rows both declarations wrote.
+    """Return the declaration of a store with rows of both declarations.
 
     Raises:
         Misread: the declared store can't read the rows.
@@ -185,7 +185,7 @@ def _merge_declared(recorded: str | None, declared: str) -> str:
     (kind, _, before), (wanted, _, now) = recorded.partition("\n"), declared.partition("\n")
     if kind != wanted:
         raise Misread(f"holds rows of {kind}, but is declared with {wanted}")
-    # An earlier build recorded columns, or nothing.
+    # Earlier builds recorded columns, or nothing.
     layout = decode_layout(before.encode()) if before else {}
     return _describe(kind, merge_layouts(layout, decode_layout(now.encode())))
 

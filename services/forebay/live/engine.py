@@ -1,4 +1,4 @@
-"""The engine: takes statements, keeps them, and has the job run what they say."""
+"""The engine, which accepts statements, stores them, and runs their job."""
 
 from __future__ import annotations
 
@@ -32,10 +32,12 @@ from forebay.live.log import StatementLog
 from forebay.live.serving import Serving
 from forebay.live.status import CachedLag, status_of
 from forebay.live.topics import create_declared
+from forebay.live.unread import adds_formats, edits_formats, refuse_unread
 from forebay.queries.sending import Outgoing
 from forebay.queries.server import QueryServer
 from forebay.runtime.driver.broker_lag import read_lag
 from forebay.serde.subjects import connect
+from forebay.sql.errors import Place
 from forebay.sql.inserting import record_of
 from forebay.sql.program import Program
 from forebay.sql.schemas.lookup import Kept
@@ -57,10 +59,10 @@ _RESULTS = {
 
 @dataclass(frozen=True, slots=True)
 class Accepted:
-    """What became of a statement.
+    """The result of a statement.
 
     Args:
-        result: in words.
+        result: description of the result.
     """
 
     statement: str
@@ -71,7 +73,7 @@ class Engine:
     """Runs the statements of one application.
 
     Args:
-        directory: holds the files of statements that the job reads, one per change.
+        directory: directory of the files of statements that the job reads, one per change.
         create: creates the topics of a service that do not exist. Raises TopicsUnfit, Unavailable.
         keeper: runs the job.
     """
@@ -98,16 +100,16 @@ class Engine:
         self._draft = Draft.empty()
         self._serving: Serving | None = None
         self._answered = self._draft
-        """The program that the query server answers by."""
+        """The program of the query server."""
         self._is_current = False
-        """Whether the job was last set to what the history says, and the history is all that was accepted."""
+        """Whether the history contains all accepted changes, and the job was set to it."""
         connect(shared_registry(kafka.registry()))
 
     def start(self) -> None:
-        """Read the statements that were accepted before, and run them.
+        """Read the statements that were accepted earlier, and run their job.
 
         Raises:
-            JobOfFiles, UnreadableChange, Unavailable. SqlError: a statement that was accepted can't be read any more.
+            JobOfFiles, UnreadableChange, Unavailable. SqlError: an accepted statement is no longer valid.
         """
         with self._lock:
             self._read()
@@ -130,7 +132,7 @@ class Engine:
 
     @property
     def serving(self) -> Serving | None:
-        """What answers queries of the job's stores; None: there is no job, or its query server can't start yet."""
+        """The query server of the job's stores; None: there is no job, or its query server can't start yet."""
         return self._serving
 
     @property
@@ -141,11 +143,11 @@ class Engine:
         return "paused" if self._history.is_paused else self._keeper.state
 
     def status(self) -> dict[str, Any]:
-        """Return the queries, their lag, and how the job ended by itself, as JSON."""
+        """Return the queries, their lag, and the job's unexpected ends, as JSON."""
         return status_of(self._application, self.state, self._draft.program, self._lag, list(self._keeper.ends))
 
     def check(self) -> None:
-        """Find out whether another engine has taken over, and retry what failed of statements that were accepted.
+        """Check whether another engine has taken over, and retry failed steps of accepted statements.
 
         Raises:
             Replaced: another engine has taken over. JobOfFiles, UnreadableChange, SqlError: see `start`.
@@ -165,10 +167,10 @@ class Engine:
         return parse_request(text, self._history, self._file)[1]
 
     def apply(self, text: str) -> list[Accepted]:
-        """Carry out statements, all of them or none, and return what became of each.
+        """Carry out all statements or none. Return the result of each.
 
         Raises:
-            SqlError, TopicsUnfit, EncodeError: a statement is wrong; nothing has changed.
+            SqlError, TopicsUnfit, EncodeError: a statement is wrong. Nothing was changed.
             Replaced: another engine has taken over. Unavailable: the broker or the registry does not answer.
         """
         with self._lock:
@@ -190,6 +192,8 @@ class Engine:
             self._create_topics(draft, history)
             inserts = [statement for statement in added if isinstance(statement, InsertValues)]
             records = [record_of(statement, draft.program.catalog) for statement in inserts]
+            if adds_formats(draft, self._draft):
+                self._refuse_unread(draft, added[-1].place)
             self._accept(change, history, draft, records)
         finally:
             rmtree(file.parent, ignore_errors=True)
@@ -199,15 +203,26 @@ class Engine:
             if not isinstance(statement, SetProperty)
         ]
 
+    def _refuse_unread(self, draft: Draft, place: Place) -> None:
+        """Refuse edited statements of which earlier records are unread. The job of the former statements continues."""
+        if edits_formats(draft, self._draft):
+            # As long as the former job runs, it sends more records in the former formats.
+            self._keeper.stop()
+        try:
+            refuse_unread(self._kafka, self._application, draft, place)
+        except Exception:
+            self._keep(self._draft, self._file, is_same=True)
+            raise
+
     def _accept(self, change: Change, history: History, draft: Draft, records: Sequence[Outgoing]) -> None:
-        """Keep a change and send its records in one transaction, and run it."""
+        """Store a change and send its records in one transaction, then run the change."""
         if not change.sql and change.is_paused == self._history.is_paused:
             if records:
                 self._log.append(None, records)
             return
         if change.is_paused or (records and not draft.has_same_queries(self._draft)) or draft.pauses(self._draft):
-            # A new query begins where the job is: the records come after it, so the job must not read them before.
-            # What is written after PAUSE was answered must not reach the paused query.
+            # Stop the job first. A new query begins at the job's position, so the job must not read the records
+            # before. Records that are written after PAUSE was answered must not reach the paused query.
             self._keeper.stop()
         try:
             self._log.append(change, records)
@@ -223,7 +238,7 @@ class Engine:
         if draft.service is None:
             return
         file = self._write(history)
-        os.environ[VARIABLE] = str(file)  # what creates them loads the job by its module
+        os.environ[VARIABLE] = str(file)  # the topics' creation loads the job by its module
         try:
             self._create(draft.service)
         finally:
@@ -235,7 +250,7 @@ class Engine:
         self._is_current = False
 
     def _catch_up(self) -> None:
-        """Run what was accepted and answer its queries; what fails is logged, and `check` retries it."""
+        """Run the accepted statements and their query server. Failures are logged, and `check` retries them."""
         try:
             if not self._log.is_open:
                 self._read()
@@ -247,7 +262,7 @@ class Engine:
             log.warning("%s: accepted statements can't be run or queried yet, retrying: %s", self._application, error)
 
     def _run_job(self) -> None:
-        """Have the job follow the statements as they are now."""
+        """Make the job run the current statements."""
         before = self._draft
         file = self._write(self._history)
         statements, _ = parse_request("", self._history, file)
@@ -258,7 +273,7 @@ class Engine:
         self._is_current = True
 
     def _answer_queries(self) -> None:
-        """Have the query server follow the statements as they are now."""
+        """Make the query server use the current statements."""
         draft = self._draft
         if draft.service is None:
             self._serve(None)
@@ -268,7 +283,7 @@ class Engine:
             try:
                 server = QueryServer(self._kafka, draft.service, self._application, {})
             except Exception:
-                self._serve(None)  # the former server has other stores: it can't answer by the new statements
+                self._serve(None)  # the former server has other stores, so it can't answer queries of the new ones
                 raise
             self._serve(server)
         self._answered = draft
@@ -285,7 +300,7 @@ class Engine:
             before.close()
 
     def _write(self, history: History) -> Path:
-        """Write the statements to a file that no process has read yet, and return it."""
+        """Write the statements to a new file, which no process has read yet, and return it."""
         self._number += 1
         file = self._directory / f"{self._number:06}" / f"{self._application}.sql"
         make_private_directory(file.parent)

@@ -1,4 +1,4 @@
-"""What was accepted so far: one change per request, each a record of the statements' topic."""
+"""The accepted changes, one per request, each of which is a record of the statements' topic."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 
 
 class UnreadableChange(Exception):
-    """A record of the statements' topic is none that an engine wrote; the message says which."""
+    """A record of the statements' topic was not written by an engine, or can't be decoded."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -16,10 +16,10 @@ class Change:
     """Statements that were accepted together.
 
     Args:
-        sql: the statements, with the settings of their session around them.
-        is_paused: whether the job is paused after it.
-        stores: how each store of the job is declared after it, by name.
-        schemas: the schemas that the statements took from the registry, as text of the file next to them.
+        sql: the statements, enclosed in the settings of their session.
+        is_paused: whether the job is paused after the change.
+        stores: declarations of the job's stores after the change, by name.
+        schemas: the schemas that the statements read from the registry, as text of the file next to them.
     """
 
     sql: str
@@ -28,13 +28,13 @@ class Change:
     schemas: str = ""
 
     def encode(self) -> bytes:
-        """Return the change as the value of a record."""
+        """Return the change encoded as the value of a record."""
         content = {"sql": self.sql, "paused": self.is_paused, "stores": dict(self.stores), "schemas": self.schemas}
         return json.dumps(content, ensure_ascii=False).encode()
 
     @classmethod
     def decode(cls, value: bytes, offset: int) -> Change:
-        """Return the change of a record. Raises UnreadableChange."""
+        """Return the change of a record's value. Raises UnreadableChange."""
         try:
             content = json.loads(value)
             return cls(str(content["sql"]), bool(content["paused"]), dict(content["stores"]), str(content["schemas"]))
@@ -63,12 +63,12 @@ class History:
 
     @property
     def schemas(self) -> str:
-        """The schemas that the statements took from the registry."""
+        """The schemas that the statements read from the registry."""
         return self.changes[-1].schemas if self.changes else ""
 
     @property
     def stores(self) -> dict[str, str]:
-        """How each store was declared last, also of statements that were dropped: its rows are kept."""
+        """The last declaration of each store, including stores of dropped statements, whose rows are kept."""
         return {name: declared for change in self.changes for name, declared in change.stores.items()}
 
     def extend(self, change: Change) -> History:

@@ -1,4 +1,4 @@
-"""Runs the job that the statements describe: stops it, starts it, and starts it again if it ends by itself."""
+"""Starts and stops the job that the statements describe, and restarts it if it ends unexpectedly."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from collections import deque
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 import psutil
@@ -31,10 +32,10 @@ _REASONS = ("Error", "error", "refused", "store ")
 
 @dataclass(frozen=True, slots=True)
 class JobEnd:
-    """How the job ended by itself.
+    """An unexpected end of the job.
 
     Args:
-        at: seconds since 1970.
+        at: seconds since the epoch.
     """
 
     exit_code: int
@@ -48,7 +49,7 @@ class JobKeeper:
     Args:
         application: the job's name.
         command: returns the command that runs a file of statements, with its health on a port.
-        directory: holds the job's log, and which process it is: an engine that was killed leaves its job running.
+        directory: directory of the job's log and process id, because the job of an engine that was killed runs on.
     """
 
     def __init__(self, application: str, command: Callable[[Path, int], list[str]], directory: Path) -> None:
@@ -62,32 +63,32 @@ class JobKeeper:
         self._child: Child | None = None
         self._probe: JobProbe | None = None
         self.last_end: JobEnd | None = None
-        """How the job ended by itself; None: it did not, since the statements last changed."""
+        """The last unexpected end of the job since the statements changed; None if there was none."""
         self.ends: deque[JobEnd] = deque(maxlen=_ENDS)
-        """How the job ended by itself, oldest first, also before the statements last changed."""
+        """The unexpected ends of the job, oldest first, including those before the statements changed."""
         self._idle = threading.Event()
         """Set while no process of the job runs."""
         self._idle.set()
         self._thread = threading.Thread(target=self._keep, name=f"{application}-job", daemon=True)
 
     def start(self) -> None:
-        """End the job of an engine that was killed, and begin to run what `want` names."""
+        """End the job of an engine that was killed, and begin to run the file that `want` sets."""
         self._end_previous()
         self._thread.start()
 
     def want(self, file: Path | None) -> None:
-        """Run the job of a file of statements in place of the current job; None: run none."""
+        """Run the job of a file of statements instead of the current job; None: run no job."""
         with self._changed:
             self._wanted, self.last_end = file, None
             self._changed.notify_all()
 
     def stop(self) -> None:
-        """Stop the job after its commit, and return once its process has ended."""
+        """Stop the job after its current commit, and wait until its process has ended."""
         self.want(None)
         self._idle.wait()
 
     def close(self) -> None:
-        """Stop the job after its commit, and run no other."""
+        """Stop the job after its current commit, and run no other."""
         with self._changed:
             self._wanted, self._is_over = None, True
             self._changed.notify_all()
@@ -95,7 +96,7 @@ class JobKeeper:
 
     @property
     def is_wanted(self) -> bool:
-        """Whether a job is to run."""
+        """Whether a job should run."""
         return self._wanted is not None
 
     @property
@@ -118,7 +119,7 @@ class JobKeeper:
             with self._changed:
                 wanted = self._wanted
                 if wanted is not None:
-                    self._idle.clear()  # under the lock: after `stop` has taken the file away, no job may begin
+                    self._idle.clear()  # under the lock, because no job may start after `stop` has removed the file
             if wanted is None:
                 with self._changed:
                     if self._is_over:
@@ -130,18 +131,21 @@ class JobKeeper:
                 self._run(wanted)
             finally:
                 self._idle.set()
-            # Other statements: what made the job end before says nothing about them.
-            if self._wanted is not wanted:
-                pause = _FIRST_PAUSE_S
-                continue
             # A job that ran for a while has probably lost a broker, and one that ends at once has a mistake that no
             # restart fixes.
             pause = _FIRST_PAUSE_S if time.monotonic() - began > _LONGEST_PAUSE_S else min(2 * pause, _LONGEST_PAUSE_S)
             with self._changed:
-                self._changed.wait(pause)
+                # The condition is also true if it became true before this wait, when there was nothing to notify.
+                if self._changed.wait_for(partial(self._has_other_work, wanted), pause):
+                    # The statements have changed, so the former reason of the job's end does not apply any more.
+                    pause = _FIRST_PAUSE_S
+
+    def _has_other_work(self, file: Path) -> bool:
+        """Return whether a file of statements must not run again."""
+        return self._is_over or self._wanted is not file
 
     def _run(self, file: Path) -> None:
-        """Run a file until it is no longer wanted or ends by itself."""
+        """Run a file until another is wanted or the job ends."""
         port = free_port()
         child = Child(f"job {self._application}", self._command(file, port), self._log, _GRACE_S)
         try:
@@ -182,7 +186,7 @@ class JobKeeper:
         try:
             noted = json.loads(self._process_file.read_text())
             process = psutil.Process(int(noted["pid"]))
-            # The system may have given the number to another process since.
+            # The system may have reused the process id since.
             if process.create_time() != noted["since"]:
                 return
         except (OSError, ValueError, KeyError, TypeError, psutil.Error):
@@ -195,7 +199,7 @@ class JobKeeper:
 
 
 def _reason_of(tail: str) -> str:
-    """Return the line of a log's end that says why the job ended."""
+    """Return the line with the reason of the job's end, from the end of a log."""
     lines = [line for line in tail.splitlines() if line.strip()]
     named = [line for line in lines if any(word in line for word in _REASONS)]
     return (named or lines or ["its log is empty"])[-1].strip()[:500]

@@ -1,4 +1,4 @@
-"""The topic that holds an engine's statements: one partition, written by one engine at a time."""
+"""The topic of an engine's statements: one partition, which one engine at a time writes."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ from confluent_kafka.admin import AdminClient
 from forebay.catalog import KEEP_FOREVER
 from forebay.codec import Unavailable
 from forebay.kafka.admin import TopicAdmin
-from forebay.kafka.ends import partition_ends
 from forebay.kafka.errors import failure_of
 from forebay.kafka.identities import probe_group
+from forebay.kafka.partition_ends import partition_ends
 from forebay.kafka.settings import KafkaSettings
 from forebay.kafka.topics import TopicSpec
 from forebay.live.history import Change, History
@@ -33,7 +33,7 @@ from forebay.runtime.changelog.topics import internal_topic
 
 _SECONDS = 20.0
 _PURGED = (KafkaError._PURGE_QUEUE, KafkaError._PURGE_INFLIGHT)
-"""What records are reported with that were not sent because another record failed."""
+"""Errors of records that were not sent because another record failed."""
 _FENCED = (KafkaError._FENCED, KafkaError.PRODUCER_FENCED, KafkaError.INVALID_PRODUCER_EPOCH)
 
 
@@ -42,7 +42,7 @@ class Replaced(Exception):
 
 
 class JobOfFiles(Exception):
-    """The name belongs to a job that no engine runs: its files describe it."""
+    """The name belongs to a job of files, which no engine runs."""
 
 
 def statements_topic(application: str) -> str:
@@ -66,7 +66,7 @@ class StatementLog:
         self._is_replaced = False
 
     def open(self) -> History:
-        """Take over from an earlier engine and return what it accepted.
+        """Take over from an earlier engine. Return the changes that it accepted.
 
         Raises:
             JobOfFiles: a job of this name exists that no engine runs. UnreadableChange. Unavailable. Replaced: this
@@ -81,7 +81,7 @@ class StatementLog:
             raise failure_of(error.args[0], f"can't take over the topic {self._topic}") from error
         history = History(self._read())
         self._producer = producer
-        # An earlier engine finds out by this record: the broker refuses it only when it writes.
+        # By this record, an earlier engine learns that it was replaced. The broker refuses it only when it writes.
         begin = Change("", history.is_paused, {}, history.schemas)
         self.append(begin)
         return history.extend(begin)
@@ -98,14 +98,14 @@ class StatementLog:
         return self._producer is not None
 
     def append(self, change: Change | None, records: Sequence[Outgoing] = ()) -> None:
-        """Write a change, and the records of its INSERT statements to their topics: all of it or nothing.
+        """Write a change, and the records of its INSERT statements to their topics, in one transaction.
 
         Args:
             change: None: the statements only insert records.
 
         Raises:
-            Replaced: another engine has taken over. Unavailable: all of it has been written, or nothing. The message
-                says whether it is known. In both cases, the log is no longer open.
+            Replaced: another engine has taken over. Unavailable: either everything or nothing was written; the message
+                contains whether this is known. In both cases, the log is no longer open.
         """
         producer, self._producer = self._producer, None
         assert producer is not None
@@ -132,7 +132,7 @@ class StatementLog:
         except (KafkaException, BufferError) as error:
             self._note_fencing(error)
             reason = error.args[0]
-            # A commit without an answer may have happened. Only what can't be committed any more is aborted.
+            # A commit without an answer may have succeeded. Abort only if it can't be committed any more.
             if is_sent and not (isinstance(reason, KafkaError) and reason.txn_requires_abort()):
                 raise Unavailable(
                     f"the broker did not answer the commit of statements: {error}. It accepted all of them or none. "
@@ -141,8 +141,8 @@ class StatementLog:
                 ) from error
             self._abort(producer)
             raise _refusal_of(error, refusals) from error
-        # The transaction's marker follows the record. The broker answers a commit before it has written the marker, so
-        # a request for the partition's end could still return the record's own offset here.
+        # The transaction marker follows the record. The broker answers a commit before it has written the marker, so a
+        # request for the partition's end could still return the record's own offset here.
         if offsets:
             self._end = offsets[-1] + 2
         self._producer = producer
@@ -164,8 +164,8 @@ class StatementLog:
     def _refuse_replaced(self) -> None:
         if self._is_replaced:
             raise Replaced(
-                f"another engine of {self._application} was started later and takes its statements: this one ends. "
-                "Run one engine per name"
+                f"another engine of {self._application} was started later and accepts its statements now: this engine "
+                "ends. Run one engine per name"
             )
 
     def _read_end(self) -> int:
@@ -217,7 +217,7 @@ def _refusal_of(error: Exception, refusals: Sequence[tuple[str, KafkaError]]) ->
     """Return the error of a transaction that was not committed.
 
     Args:
-        refusals: topics and reasons of the records that failed. A commit only reports that there are some.
+        refusals: topics and errors of the failed records. A commit only reports that some failed.
     """
     if refusals:
         topic, reason = refusals[0]

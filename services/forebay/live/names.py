@@ -1,4 +1,4 @@
-"""The name of an engine belongs to its job alone: no other command may run a job of this name."""
+"""The check that no other command runs a job with the name of an engine."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from forebay.live.log import statements_topic
 from forebay.runtime.errors import StopJob
 
 _VARIABLE = "FOREBAY_ENGINE"
-"""The engine that started a job; the job's process inherits it."""
+"""Environment variable with the engine that started a job, which the job's process inherits."""
 
 
 class NameOfEngine(StopJob):
@@ -19,20 +19,20 @@ class NameOfEngine(StopJob):
 
 
 def mark_engine(application: str) -> None:
-    """Let the jobs that this process starts have the engine's name."""
+    """Allow the jobs that this process starts to have the engine's name."""
     os.environ[_VARIABLE] = application
 
 
 def check_name(kafka: KafkaSettings, service: Service, application: str) -> None:
-    """Refuse to run a job under the name of an engine that did not start it.
+    """Check that a job does not have the name of an engine that did not start it.
 
     Raises:
-        NameOfEngine: says what to do. Unavailable: the broker does not answer.
+        NameOfEngine: it does. The message contains the remedy. Unavailable: the broker does not answer.
     """
     topic = statements_topic(application)
     if os.environ.get(_VARIABLE) == application or topic in {own.name for own in service.topics(application)}:
         return
-    # A list of all topics needs no right to this one.
+    # Listing all topics needs no right on this topic.
     if topic in TopicAdmin(kafka).names():
         raise NameOfEngine(
             f"{application} is the name of an engine, whose statements are in the topic {topic}: another job of this "

@@ -1,4 +1,4 @@
-"""The engine over HTTP: `POST /sql` takes any statement; the job's query server answers all but that and `/status`."""
+"""The engine over HTTP: `POST /sql` and `/status`. The job's query server answers all other requests."""
 
 from __future__ import annotations
 
@@ -35,8 +35,8 @@ class EnginePages:
     """Answers requests.
 
     Args:
-        reads: what every request must send. Without a token, none is asked for.
-        changes: what a statement that changes something must send.
+        reads: check of the token of every request. Without a token, none is required.
+        changes: check of the token of statements that change something.
         replaced: called once another engine has taken over.
     """
 
@@ -50,7 +50,7 @@ class EnginePages:
         self._replaced = replaced
 
     def answer(self, request: Request) -> Answer:
-        """Answer one request; an error in it is reported as `{"error": ...}`."""
+        """Return the response to a request. An error in it is returned as `{"error": ...}`."""
         if request.path in (("healthz",), ("readyz",)):
             state = self._engine.state
             return json_answer(200, {"ok": True, "reason": f"statements are taken; the job is {state}"})
@@ -72,7 +72,11 @@ class EnginePages:
             if changes:
                 if len(changes) < len(statements):
                     other = next(statement for statement in statements if not is_change(statement))
-                    raise SqlError(other.place, "send statements that ask alone, not with statements that change")
+                    raise SqlError(
+                        other.place,
+                        "send queries (SELECT, SHOW, DESCRIBE ...) in their own request, without statements that "
+                        "change something",
+                    )
                 refused = self._changes.refusal(request)
                 return refused or _lines(self._apply(text))
             if statements and _is(statements[0], "SHOW", "QUERIES") and len(statements) == 1:
@@ -112,7 +116,7 @@ class EnginePages:
         return _rows(["query", "writes", "topic", "state", "statement"], rows)
 
     def _pages_without_job(self) -> SqlPages:
-        """Return what answers SQL while no query computes anything: pushes of declared topics, SHOW, DESCRIBE."""
+        """Return the SQL pages while there are no queries: push queries of declared topics, SHOW, DESCRIBE."""
         queryable = Queryable(self._engine.program, {})
         tail, follow = partial(Tail, self._kafka, codecs_of), partial(follow_topic, self._kafka)
         watch = partial(MergedTopics, self._kafka)

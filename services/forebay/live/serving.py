@@ -1,4 +1,4 @@
-"""Answers queries of the job that runs: its stores are followed while the statements do not change."""
+"""Answers queries of the running job, whose stores are followed while the statements do not change."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ _EVERY_S = 0.1
 
 
 class Serving:
-    """A query server on a thread, without a port of its own.
+    """A query server on a thread, without its own port.
 
     Args:
-        server: of the job as the statements describe it now.
+        server: query server of the current statements' job.
     """
 
     def __init__(self, server: QueryServer) -> None:
@@ -28,7 +28,7 @@ class Serving:
         self._thread.start()
 
     def close(self) -> None:
-        """Follow no more."""
+        """Stop following the stores."""
         self._stop.set()
         self._thread.join()
 
@@ -36,6 +36,6 @@ class Serving:
         while not self._stop.is_set():
             try:
                 self.server.follow(_EVERY_S, self._stop)
-            except TopicMissing as error:  # the job has just been created, and its changelogs have not
+            except TopicMissing as error:  # the changelogs of a new job are not created yet
                 log.debug("the stores can't be read yet: %s", error)
                 self._stop.wait(_RETRY_S)

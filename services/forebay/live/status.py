@@ -1,4 +1,4 @@
-"""What an engine reports of itself: its queries, their lag, and how its job ended by itself."""
+"""The status of an engine: its queries, their lag, and its job's unexpected ends."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ from forebay.sql.evolution import reads
 from forebay.sql.program import Program
 
 Lag = Callable[[Sequence[str]], Mapping[str, int]]
-"""Returns the records that wait by topic; topics that the job has not read yet are left out."""
+"""Returns the pending records by topic, without topics that the job has not read yet."""
 
 
 class _Reading(NamedTuple):
-    """What the broker answered for topics, and when the next request is due."""
+    """The lag of topics, and when the next request is due."""
 
     topics: tuple[str, ...]
     due_at: float
@@ -27,11 +27,11 @@ class _Reading(NamedTuple):
 
 
 class CachedLag:
-    """The lag, read from the broker every two seconds at most, however many pages ask for it.
+    """A cache of the lag, which is read from the broker at most every two seconds, for any number of pages.
 
     Args:
-        patience_s: how long a page waits for the broker; then it gets what was read before. The console gives up on an
-            engine after three seconds.
+        patience_s: how long a page waits for the broker, in seconds. Then it gets the previous lag. The console's
+            timeout for an engine is three seconds.
     """
 
     _EVERY_S = 2.0
@@ -45,10 +45,10 @@ class CachedLag:
         self._latest = _Reading((), 0.0, {})
 
     def read(self, topics: Iterable[str]) -> Mapping[str, int]:
-        """Return the lag of topics; nothing if the broker does not answer."""
+        """Return the lag of topics; {} if the broker does not answer."""
         wanted = tuple(dict.fromkeys(topics))
         with self._lock:
-            # In this order: a reader that ends between the two lines has left a reading that is not due.
+            # Keep this order: if the reader ends between the two lines, its reading is used and not due.
             is_reading = self._reader is not None and self._reader.is_alive()
             is_due = wanted != self._latest.topics or self._monotonic() >= self._latest.due_at
             if is_due and not is_reading:
@@ -68,11 +68,11 @@ class CachedLag:
 
 
 def status_of(application: str, state: str, program: Program, lag: CachedLag, ends: Sequence[JobEnd]) -> dict[str, Any]:
-    """Return what an engine reports, as JSON.
+    """Return an engine's status, as JSON.
 
     Args:
-        state: what the job does now, in words.
-        ends: how the job ended by itself, oldest first.
+        state: the job's state, in words.
+        ends: the job's unexpected ends, oldest first.
     """
     queries = (*program.queries, *program.waiting)
     inputs = {query.name: [source.topic for source in reads(query) if not source.is_derived] for query in queries}
@@ -98,7 +98,7 @@ def status_of(application: str, state: str, program: Program, lag: CachedLag, en
 
 
 def _sum_of(waiting: Mapping[str, int], topics: Sequence[str]) -> int | None:
-    """Return the records that wait for a query; None if a topic of it has not been read yet."""
+    """Return the pending records of a query; None if one of its topics has not been read yet."""
     if not topics or any(topic not in waiting for topic in topics):
         return None
     return sum(waiting[topic] for topic in topics)

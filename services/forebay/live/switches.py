@@ -1,4 +1,4 @@
-"""PAUSE and RESUME in an engine: those of single queries belong to the program, PAUSE ALL stops the job."""
+"""PAUSE and RESUME in an engine. For single queries, they belong to the program. PAUSE ALL stops the job."""
 
 from __future__ import annotations
 
@@ -38,14 +38,14 @@ def switch(added: Sequence[Statement], *, is_paused: bool) -> tuple[list[Stateme
 
 
 def check_switches(program: Program, added: Sequence[Statement], lasting: Sequence[Statement]) -> None:
-    """Refuse a request after which a paused query could not continue where it stopped, and unknown names.
+    """Check that paused queries can continue where they stopped, and that names are known.
 
     Args:
-        program: after the request.
-        lasting: those of the request's statements that belong to the program, which has checked their names.
+        program: program after the request.
+        lasting: statements of the request that belong to the program, which has checked their names.
 
     Raises:
-        SqlError: says what to write.
+        SqlError: the request is refused. The message contains the remedy.
     """
     for statement in added:
         if isinstance(statement, Command) and statement.verb == "PAUSE" and statement not in lasting:

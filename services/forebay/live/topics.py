@@ -1,4 +1,4 @@
-"""Topics of declared streams and tables: created when the statement is accepted, as ksqlDB does."""
+"""Creates the topics of declared streams and tables when their statement is accepted, as ksqlDB does."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from forebay.sql.service import PARTITIONS, topic_config
 
 
 def create_declared(kafka: KafkaSettings, catalog: Catalog) -> None:
-    """Create the topics of declarations that do not exist. Raises KafkaRefused, KafkaUnavailable."""
+    """Create the missing topics of declarations. Raises KafkaRefused, KafkaUnavailable."""
     topics = [
         Topic(
             source.topic,

@@ -1,4 +1,4 @@
-"""Operators on stores: aggregates, suppress and joins, usable in a processor or alone."""
+"""Operators on stores, such as aggregates, suppress and joins. A processor can use them directly."""
 
 from forebay.operators.aggregate import TableAggregate
 from forebay.operators.closing import Closing

@@ -1,4 +1,4 @@
-"""Wakes a task when its next window or session closes, on an idle topic too."""
+"""The timer that fires when a task's next window or session closes."""
 
 from __future__ import annotations
 
@@ -13,13 +13,14 @@ _TASK = ""
 
 
 class Closing:
-    """One timer of the task, due when the earliest open window (or session) closes.
+    """A timer of the task that is due when the earliest open window or session closes.
 
-    Without it finals come out with the next record that moves time; with it they also come out on an idle topic.
+    Without it, final results are emitted with the next record that advances time. With it, they are also emitted while
+    the topic is idle.
 
     Args:
-        marks: of the store that holds what is open; remembers what the timer is set to.
-        timer: the timer's name.
+        marks: Marks of the store of the windows or sessions. One of them records the time for which the timer is set.
+        timer: Name of the timer.
     """
 
     def __init__(self, marks: Marks, timer: str = "close") -> None:
@@ -27,15 +28,15 @@ class Closing:
         self.timer = timer
 
     def watch(self, ctx: Context[Any], due: int) -> None:
-        """Have the timer fire at `due` (ms) or before; call it for each window or session that a record opened."""
+        """Make the timer fire at `due` (ms) or earlier. Call this for each window or session that a record opens."""
         known = self._marks.get(_DUE, FOREVER)
-        # The timer that is set fires first, and `schedule_next` sets the next one. A put per record would write a row
-        # each time.
+        # If the timer is set for an earlier time, it fires first and `schedule_next` sets the next one. Setting it for
+        # each record would write a row each time.
         if due < known or known <= ctx.closing_time:
             self._set(ctx, due)
 
     def schedule_next(self, ctx: Context[Any], next_due: int | None) -> None:
-        """Set the next timer after one fired; None: nothing is open."""
+        """Set the timer again after it fired. None: no window or session is open."""
         if next_due is None:
             self._marks.set(_DUE, FOREVER)
         else:

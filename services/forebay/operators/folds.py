@@ -1,4 +1,4 @@
-"""Folds: how records become an aggregate. Any aggregate operator takes one, part by part."""
+"""Folds, the functions that combine records into an aggregate."""
 
 from __future__ import annotations
 
@@ -16,14 +16,16 @@ A = TypeVar("A")
 # Without slots: Python 3.11 can't call Fold[str, int](...) of a frozen class that has them.
 @dataclass(frozen=True)
 class Fold(Generic[V, A]):
-    """An aggregate's parts.
+    """The functions that compute an aggregate.
 
     Args:
-        initial: the aggregate of no records.
-        add: gives the aggregate with one more record; called with key, value, aggregate. None deletes the row.
-        subtract: gives it with one less (aggregates of tables).
-        merge: gives the aggregate of two (sessions); called with key, and both in order of time: first with the
-            initial aggregate and that of the earliest session.
+        initial: Function that returns the aggregate of no records.
+        add: Function of key, value and aggregate that returns the aggregate with the record. If it returns None, the
+            row is deleted.
+        subtract: Function of key, value and aggregate that returns the aggregate without the row. Aggregates of tables
+            need it.
+        merge: Function of key and two aggregates, in order of time, that returns the aggregate of both. Sessions need
+            it. It is first called with the initial aggregate and the aggregate of the earliest session.
     """
 
     initial: Callable[[], A]
@@ -33,10 +35,13 @@ class Fold(Generic[V, A]):
 
 
 def counting(record: type[A]) -> Fold[Any, A]:
-    """Return the fold that counts records in `record`, a record with one field, an int.
+    """Return a fold that counts records.
+
+    Args:
+        record: Record type of the aggregates. It has one field, an int.
 
     Raises:
-        TypeError: it is another kind of record.
+        TypeError: The record type has other fields.
     """
     hints = typing.get_type_hints(record) if is_record_type(record) else {}
     if list(hints.values()) != [int]:
@@ -55,11 +60,11 @@ def counting(record: type[A]) -> Fold[Any, A]:
 
 
 def reducing(reducer: Callable[[V, V], V], remover: Callable[[V, V], V] | None = None) -> Fold[V, V]:
-    """Return the fold that combines values of one type; the first value is the aggregate of itself.
+    """Return a fold that combines values of one type. The first value is the first aggregate.
 
     Args:
-        reducer: called with the aggregate so far and the next value.
-        remover: called with the aggregate and a value that leaves it (tables).
+        reducer: Function of the aggregate and the next value.
+        remover: Function of the aggregate and a value that leaves it. Aggregates of tables need it.
     """
 
     def merge(_key: str, one: V | None, two: V) -> V:

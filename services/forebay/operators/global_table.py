@@ -1,4 +1,4 @@
-"""Enrichment from a table that every task has whole."""
+"""Joins with global tables, whose rows are all in every task."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ O = TypeVar("O")  # noqa: E741
 
 
 class GlobalTable(Generic[R]):
-    """A table whose every row every task has, so that records of any key can look it up.
+    """A table whose rows are all in every task, so that records with any key can be joined with it.
 
-    Each task is fed every partition of the table's topic and keeps its own copy in its store: for tables that are
-    small and change seldom. The last update wins, regardless of its timestamp.
+    Each task reads all partitions of the table's topic and stores its own copy. Therefore it is suitable for small
+    tables that rarely change. The last update wins, regardless of its timestamp.
 
     Args:
-        store: holds the rows.
+        store: Store of the rows.
     """
 
     def __init__(self, store: KeyValueStore[R]) -> None:
@@ -32,20 +32,21 @@ class GlobalTable(Generic[R]):
         return self._store.name
 
     def update(self, key: str, value: R | None) -> None:
-        """Apply an update; None deletes the row."""
+        """Apply an update. A value of None deletes the row."""
         self._store.put(key, value)
 
     def get(self, key: str) -> R | None:
-        """Return the row, or None."""
+        """Return the row of a key, or None."""
         return self._store.get(key)
 
 
 class GlobalTableJoin(Generic[L, R, O]):
-    """Looks each record up in a global table by any key made of it; updates of the table trigger nothing.
+    """A join of each record with a row of a global table. Updates of the table emit nothing.
 
     Args:
-        key_of: gives the table's key from a record's key and value; None: there is nothing to look up.
-        joiner: called with the record's value and the table's (None in a left join without a match).
+        kind: INNER or LEFT.
+        key_of: Function of a record's key and value that returns a key of the table, or None for no match.
+        joiner: Function of the record's value and the row, which is None in a left join without a match.
     """
 
     def __init__(
@@ -65,10 +66,10 @@ class GlobalTableJoin(Generic[L, R, O]):
         self._joiner = joiner
 
     def process(self, key: str, value: L | None, timestamp: int) -> list[Result[O]]:
-        """Join one record (timestamp in ms). A null value is ignored."""
+        """Join one record (timestamp in ms). A record without a value is ignored."""
         if value is None:
             return []
-        # Any task can look it up, because each has the whole table: no repartition is needed.
+        # No repartition is needed, because each task has the whole table.
         wanted = self._key_of(key, value)
         row = None if wanted is None else self._table.get(wanted)
         if row is None and self._kind is Join.INNER:

@@ -1,4 +1,4 @@
-"""The results of operators, and the choices they share."""
+"""The results of operators, and the options that several operators have."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ R = TypeVar("R")
 
 
 class Result(NamedTuple, Generic[R]):
-    """One output record; a null value is a tombstone. Timestamp in ms."""
+    """An output record, with its timestamp in ms. A null value is a tombstone."""
 
     key: str | None
     value: R | None
@@ -19,7 +19,7 @@ class Result(NamedTuple, Generic[R]):
 
 
 class WindowResult(NamedTuple, Generic[R]):
-    """One output record of a windowed aggregate; a null value is a tombstone. Timestamp in ms."""
+    """An output record of a windowed aggregate, with its timestamp in ms. A null value is a tombstone."""
 
     key: str
     window: Window
@@ -28,15 +28,16 @@ class WindowResult(NamedTuple, Generic[R]):
 
 
 class Outcome(NamedTuple, Generic[R]):
-    """What one record did to a windowed aggregate.
+    """The effects of one record on a windowed aggregate.
 
     Args:
-        updates: a result for each window (or session) it changed, tombstones of absorbed sessions first.
-        finals: results that became final when the record moved time on.
-        refused: windows that had closed before the record came; a record with any belongs into `.late`, once.
-        late_by_ms: how long ago (stream time) the last refused window closed; 0 if none was refused.
-        closes_at: closing time (ms) at which the first window it changed is final; None where no finals are given.
-        before: the value each of `updates` replaces; None: there was none.
+        updates: Result of each window or session that it changed, preceded by tombstones of merged sessions.
+        finals: Results that became final because the record advanced time.
+        refused: Number of its windows that had closed before it arrived. If there are any, it goes to `.late` once.
+        late_by_ms: Stream time in ms since the last refused window closed; 0 if none was refused.
+        closes_at: Closing time (ms) at which the first window that it changed is final. None: it changed none, or the
+            aggregate emits no final results.
+        before: Value that each of `updates` replaces. None: there was none.
     """
 
     updates: tuple[WindowResult[R], ...] = ()
@@ -48,12 +49,12 @@ class Outcome(NamedTuple, Generic[R]):
 
     @property
     def results(self) -> tuple[WindowResult[R], ...]:
-        """All results in the order they are sent."""
+        """All results, in the order in which they are emitted."""
         return self.updates + self.finals
 
 
 class Emission(Enum):
-    """When a windowed aggregate gives results: on every change, once when a window closes, or both."""
+    """When a windowed aggregate emits results: at every change, once when a window closes, or both."""
 
     UPDATES = "updates"
     FINAL = "final"
@@ -61,7 +62,7 @@ class Emission(Enum):
 
 
 class Join(Enum):
-    """Which sides of a join give a result without a partner."""
+    """Which sides of a join emit a result for unmatched records."""
 
     INNER = "inner"
     LEFT = "left"
@@ -69,9 +70,9 @@ class Join(Enum):
 
 
 class Alone(Enum):
-    """When a join of streams gives a record without a partner: once its window has closed, or as it comes.
+    """When a join of two streams emits an unmatched record: when its window closes, or as soon as it arrives.
 
-    AT_ONCE may be followed by results with partners that come later, as in Kafka Streams before 3.1.
+    With AT_ONCE, results with matches that arrive later may follow, as in Kafka Streams before 3.1.
     """
 
     AT_CLOSE = "at close"
@@ -79,7 +80,10 @@ class Alone(Enum):
 
 
 class Tombstones(Enum):
-    """Which deletions a foreign-key join sends: of rows it gave, or of every left row, as Kafka Streams does."""
+    """Which deletions a foreign-key join emits: those of rows that it emitted, or those of all left rows.
+
+    Kafka Streams emits those of all left rows.
+    """
 
     OF_ROWS = "of rows"
     ALWAYS = "always"

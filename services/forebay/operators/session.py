@@ -16,14 +16,15 @@ V = TypeVar("V")
 A = TypeVar("A")
 
 OPEN_FROM = b"open-from"
-"""Mark of a session store: sessions that end before it have given their final result."""
+"""Mark of a session store. The final results of sessions that end before this time were emitted."""
 
 
 class Closed(Enum):
-    """What a record does that reaches a closed session which its store still shows.
+    """What happens if a record is within the gap of a closed session that the store still contains.
 
-    MERGE: it takes the session up into its own, as in Kafka Streams; the closed session's final is then followed
-    by a tombstone and by the final of the merged one. KEEP: closed sessions are final for good.
+    MERGE: the closed session is merged into the record's session, as in Kafka Streams. The closed session's final
+    result is then followed by a tombstone and by the final result of the merged session. KEEP: closed sessions never
+    change.
     """
 
     MERGE = "merge"
@@ -31,16 +32,17 @@ class Closed(Enum):
 
 
 class SessionAggregate(Generic[V, A]):
-    """Folds records into sessions, merging those that a record joins; no final is lost.
+    """An aggregate per key and session, which merges the sessions that a record connects.
 
-    Times are in ms. `now` is the task's closing time with this record in it (`ctx.closing_time`).
+    Times are in ms. `now` is the task's closing time, including this record (`ctx.closing_time`).
 
     Args:
-        store: holds one aggregate per key and session; its retention must cover gap plus grace.
-        initial: the aggregate of no records.
-        add: gives the aggregate with one more record; called with key, value, aggregate. None deletes the row.
-        merger: gives the aggregate of two sessions; called with key, and both in order of time: first with the initial
-            one and that of the earliest session.
+        store: Store of one aggregate per key and session. Its retention must be at least gap plus grace.
+        initial: Function that returns the aggregate of no records.
+        add: Function of key, value and aggregate that returns the aggregate with the record. If it returns None, the
+            row is deleted.
+        merger: Function of key and two aggregates, in order of time, that returns the aggregate of both. It is first
+            called with the initial aggregate and the aggregate of the earliest session.
     """
 
     def __init__(
@@ -68,21 +70,22 @@ class SessionAggregate(Generic[V, A]):
         self._closed = closed
 
     def process(self, key: str, value: V, timestamp: int, now: int) -> Outcome[A]:
-        """Fold one record in; give tombstones of absorbed sessions, the merged session, and finals."""
+        """Aggregate one record. Return tombstones of merged sessions, the resulting session, and final results."""
         if timestamp > now:
             now = timestamp
-        # First: with Closed.MERGE the record may absorb a closed session, whose final result has to be sent before.
+        # Close sessions first. With Closed.MERGE, the record may be merged with a closed session, whose final result
+        # must be emitted before.
         finals = tuple(self.close(now))
         reach, open_from = self.sessions.reach(timestamp), self.sessions.open_from(now)
-        # With Closed.KEEP, a session that ends before `open_from` was sent as final. It must not be found and extended.
+        # With Closed.KEEP, a session that ends before `open_from` was emitted as final and must not be extended.
         earliest = reach.start if self._closed is Closed.MERGE else max(reach.start, open_from)
-        # Open sessions are found regardless of the retention. With the default retention of gap and grace, the store
-        # would hide a session at the last moment before it closes, and the record would open a second one.
+        # Find open sessions regardless of the retention. With the default retention of gap plus grace, the store would
+        # otherwise hide a session just before it closes, and the record would open a second one.
         entries = list(self.store.find_sessions(key, earliest, reach.end, open_from))
         start = end = timestamp
         for entry in entries:
             start, end = min(start, entry.start), max(end, entry.end)
-        # The merged session decides, not the record: an old record that joins an open session is accepted.
+        # The merged session decides and not the record, so an old record that belongs to an open session is accepted.
         if end < open_from:
             return Outcome((), finals, 1, open_from - end)
         merged = Window(start, end)
@@ -91,7 +94,7 @@ class SessionAggregate(Generic[V, A]):
             aggregate = self._merger(key, aggregate, entry.value)
         updates: list[WindowResult[A]] = []
         before: list[A | None] = [entry.value for entry in entries]
-        # As in Kafka Streams, which compares the merged session with a session of this record alone.
+        # As in Kafka Streams, which compares the merged session with a session of only this record.
         if start != end:
             updates += [WindowResult(key, Window(entry.start, entry.end), None, entry.end) for entry in entries]
             before.append(None)
@@ -102,8 +105,8 @@ class SessionAggregate(Generic[V, A]):
         if self._emission is Emission.UPDATES:
             updates.append(WindowResult(key, merged, result, end))
             return Outcome(tuple(updates), before=tuple(before))
-        # Sessions that end before the mark count as given. A session that opens before it must move it back, or it
-        # would never get its final result.
+        # Sessions that end before the mark count as emitted. If a session opens before the mark, decrease the mark, or
+        # the session's final result would never be emitted.
         if end < self.store.marks.get(OPEN_FROM, FOREVER):
             self.store.marks.set(OPEN_FROM, end)
         if self._emission is Emission.FINAL:
@@ -113,11 +116,12 @@ class SessionAggregate(Generic[V, A]):
         return Outcome(tuple(updates), finals, closes_at=closes_at, before=tuple(before))
 
     def close(self, now: int) -> list[WindowResult[A]]:
-        """Return the sessions that became final by closing time `now`, each once: by end, start, key.
+        """Return the sessions that became final by the closing time `now`, sorted by end, start and key.
 
-        Sessions that end before the store's mark were given; the rest end at it or later.
+        Each session is returned once. Those that end before the store's mark were already returned.
         """
-        # The mark is a row, so it moves back with a record that fails, and its finals are sent again.
+        # The mark is a row. If a record fails, it is rolled back with the record, and the final results are emitted
+        # again.
         given, open_from = self.store.marks.get(OPEN_FROM, FOREVER), self.sessions.open_from(now)
         if self._emission is Emission.UPDATES or open_from <= given:
             return []
@@ -130,9 +134,9 @@ class SessionAggregate(Generic[V, A]):
         return finals
 
     def next_close(self) -> int | None:
-        """Return the closing time (ms) at which `close` may next give a session, or None if none is open.
+        """Return the closing time (ms) at which `close` may return a session next, or None if no session is open.
 
-        Right after `close` it is exactly when the earliest open session closes, unless that session grows.
+        Immediately after `close`, this is the time at which the earliest open session closes, unless it is extended.
         """
         first_open = self.store.marks.get(OPEN_FROM, FOREVER)
         return None if first_open == FOREVER else self.sessions.closes_at(Window(first_open, first_open))

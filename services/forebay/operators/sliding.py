@@ -17,15 +17,16 @@ A = TypeVar("A")
 
 
 class SlidingAggregate(Generic[V, A]):
-    """Folds records into Kafka Streams' sliding windows: see SlidingWindows for which there are.
+    """An aggregate per key and sliding window, as in Kafka Streams. SlidingWindows describes which windows there are.
 
-    A record is added, in order of arrival, to every window of its key that it lies in and that still accepts records. A
-    new window begins with the aggregate of the neighboring window that holds the same records (KStreamSlidingWindow-
-    Aggregate), so the records themselves are not kept. Times are in ms; `now` is the task's closing time.
+    A record is added, in order of arrival, to every window of its key that contains its timestamp and still accepts
+    records. A new window begins with the aggregate of the neighboring window that has the same records
+    (KStreamSlidingWindowAggregate), so the records themselves are not stored. Times are in ms. `now` is the task's
+    closing time.
 
     Args:
-        store: holds one aggregate per key and window, by the window's start.
-        initial, add: as in WindowAggregate.
+        store: Store of one aggregate per key and window, by the window's start.
+        initial, add: As in WindowAggregate.
     """
 
     def __init__(
@@ -49,7 +50,7 @@ class SlidingAggregate(Generic[V, A]):
         self._emission = emission
 
     def process(self, key: str, value: V, timestamp: int, now: int) -> Outcome[A]:
-        """Fold one record in; give results by window, then finals."""
+        """Aggregate one record. Return the updated results by window, and final results."""
         now = max(now, timestamp)
         finals = tuple(self.close(now))
         until = self.windows.closed_until(now)
@@ -61,7 +62,7 @@ class SlidingAggregate(Generic[V, A]):
         for start, (beginning, is_added) in sorted(self._changed_windows(key, timestamp).items()):
             window = self.windows.window_from(start)
             if window.end <= until:
-                # Windows that only take over other records are not refused: the record is not in them.
+                # A window that only contains other records is not refused, because the record is not in it.
                 refused, late_by = refused + is_added, until + 1 - window.end
                 continue
             existing = beginning if beginning is not None and beginning.start == start else None
@@ -75,13 +76,13 @@ class SlidingAggregate(Generic[V, A]):
         return Outcome(tuple(updates), finals, refused, late_by, closes_at, tuple(before))
 
     def close(self, now: int) -> list[WindowResult[A]]:
-        """Return the windows that became final by closing time `now`, each once: by start, then key."""
+        """Return the windows that became final by the closing time `now`, each once, sorted by start and key."""
         last = self.windows.closed_until(now) - self.windows.difference_ms
         done = self.store.marks.get(CLOSED)
         if self._emission is Emission.UPDATES or last <= done:
             return []
-        # A time, not the start of the last window: a window that is opened later, but lies before it, is closed
-        # already.
+        # The mark is a time and not the start of the last window, because a window that is opened later but starts
+        # earlier is already closed.
         self.store.marks.set(CLOSED, last)
         return [
             WindowResult(entry.key, self.windows.window_from(entry.start), entry.value, entry.timestamp)
@@ -89,7 +90,7 @@ class SlidingAggregate(Generic[V, A]):
         ]
 
     def next_close(self) -> int | None:
-        """Return the closing time at which the first window `close` has not given becomes final; None: none."""
+        """Return the closing time at which `close` returns the next window, or None if there is no open window."""
         if self._emission is Emission.UPDATES:
             return None
         start = self.store.first_start(self.store.marks.get(CLOSED) + 1)
@@ -98,8 +99,8 @@ class SlidingAggregate(Generic[V, A]):
     def _changed_windows(self, key: str, timestamp: int) -> dict[int, tuple[WindowEntry[A] | None, bool]]:
         """Return the windows that a record changes or opens, by start.
 
-        Each with the window whose aggregate it begins with (itself, or one that holds the same records; None: it has
-        no records yet), and whether the record is added to it.
+        The first item is the window that provides its initial aggregate: itself, or a window with the same records.
+        None: it has no records yet. The second item is whether the record is added to it.
         """
         difference = self.windows.difference_ms
         own = max(0, timestamp - difference)
@@ -108,10 +109,10 @@ class SlidingAggregate(Generic[V, A]):
         right: WindowEntry[A] | None = None
         previous: int | None = None
         has_right = False
-        # Twice the difference: a window that ends before the record also matters, because its latest record may be in
-        # the window that ends at this record.
+        # Read twice the difference. A window that ends before the record also matters, because its latest record may
+        # be in the window that ends at this record.
         for entry in self.store.fetch(key, max(0, timestamp - 2 * difference), timestamp + 1):
-            # The window behind the record is there already, so it has its records and needs no other beginning.
+            # The window after the record already exists, so it has its records and needs no other beginning.
             if entry.start > timestamp:
                 has_right = True
             elif entry.start + difference < timestamp:
@@ -123,7 +124,7 @@ class SlidingAggregate(Generic[V, A]):
                 if entry.start + difference > timestamp:
                     right = entry
         if previous is not None and timestamp <= previous + 1 + difference:
-            # The window that begins right behind the previous record. This record is the first one in it.
+            # The window that begins right after the previous record. This record is the first one in it.
             entries.setdefault(previous + 1, (None, True))
         if own not in entries:
             # The window that ends at the record. If the previous record is in it, it has the same records as that
@@ -131,7 +132,7 @@ class SlidingAggregate(Generic[V, A]):
             is_left = previous is not None and previous >= own
             entries[own] = left if is_left else None, True
         if not has_right and right is not None and right.timestamp > timestamp:
-            # The window that begins right behind the record has the later records of a window that the record is in,
+            # The window that begins right after the record has the later records of a window that contains the record,
             # without the record itself.
             entries[timestamp + 1] = right, False
         return entries

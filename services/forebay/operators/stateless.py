@@ -1,4 +1,4 @@
-"""Operators without state: each takes one record and returns the records to forward."""
+"""Stateless operators, which return the records to forward for each record."""
 
 from __future__ import annotations
 
@@ -12,32 +12,32 @@ O = TypeVar("O")  # noqa: E741
 
 
 class Filter(Generic[V]):
-    """Lets records through that `keeps` (called with key and value) says yes to.
+    """A filter that forwards the records for which `keeps`, a function of key and value, returns true.
 
-    A tombstone goes through: what it takes back may have gone through before.
+    Tombstones are forwarded, because the row that they delete may have been forwarded before.
     """
 
     def __init__(self, keeps: Callable[[str, V], bool]) -> None:
         self._keeps = keeps
 
     def process(self, key: str, value: V | None, timestamp: int) -> list[Result[V]]:
-        """Return the record (timestamp in ms), or nothing."""
+        """Return the record (timestamp in ms), or an empty list if it is dropped."""
         return [Result(key, value, timestamp)] if value is None or self._keeps(key, value) else []
 
 
 class Map(Generic[V, O]):
-    """Gives each record the value that `mapper` makes of key and value; a tombstone stays one."""
+    """A mapping of values with `mapper`, a function of key and value. Tombstones are forwarded."""
 
     def __init__(self, mapper: Callable[[str, V], O]) -> None:
         self._mapper = mapper
 
     def process(self, key: str, value: V | None, timestamp: int) -> list[Result[O]]:
-        """Return the changed record (timestamp in ms)."""
+        """Return the record with its new value (timestamp in ms)."""
         return [Result(key, None if value is None else self._mapper(key, value), timestamp)]
 
 
 class FlatMap(Generic[V, O]):
-    """Gives a record for each value that `mapper` makes of key and value; a tombstone goes through."""
+    """A mapping to any number of values with `mapper`, a function of key and value. Tombstones are forwarded."""
 
     def __init__(self, mapper: Callable[[str, V], Iterable[O]]) -> None:
         self._mapper = mapper
@@ -50,14 +50,14 @@ class FlatMap(Generic[V, O]):
 
 
 class Rekey(Generic[V]):
-    """Gives each record the key that `key_of` makes of key and value; a tombstone has no value and is dropped.
+    """A change of keys with `key_of`, a function of key and value. Tombstones have no value and are dropped.
 
-    Records of one new key may be in several tasks: what keeps state by the new key belongs behind a repartition.
+    Records with the same new key may be in several tasks. Repartition them before an operator that stores state by key.
     """
 
     def __init__(self, key_of: Callable[[str, V], str]) -> None:
         self._key_of = key_of
 
     def process(self, key: str, value: V | None, timestamp: int) -> list[Result[V]]:
-        """Return the record under its new key (timestamp in ms)."""
+        """Return the record with its new key (timestamp in ms)."""
         return [] if value is None else [Result(self._key_of(key, value), value, timestamp)]

@@ -1,4 +1,4 @@
-"""Joins of two streams within a window of time."""
+"""Joins of two streams within a time window."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ O = TypeVar("O")  # noqa: E741
 
 
 class Unmatched(NamedTuple, Generic[L, R]):
-    """A record of one side that found no partner. Time in ms."""
+    """A record of one side without a match, with its time in ms."""
 
     time: int
     key: str
@@ -27,19 +27,19 @@ class Unmatched(NamedTuple, Generic[L, R]):
 
 
 class StreamStreamJoin(Generic[L, R, O]):
-    """Joins each record with those of the other stream that lie within the window, both bounds inclusive.
+    """A join of each record with the records of the other stream within the window, whose bounds are inclusive.
 
-    Left and outer joins give a record without a partner a result of its own, once its window has closed.
-    Times are in ms; `now` is the task's closing time with this record in it (`ctx.closing_time`). For a self
-    join give each record to `on_left`, then to `on_right`.
+    Left and outer joins emit a result for an unmatched record when its window closes. Times are in ms. `now` is the
+    task's closing time, including this record (`ctx.closing_time`). For a self-join, call `on_left` and then `on_right`
+    with each record.
 
     Args:
-        left, right: hold the records of both streams, with Duplicates.KEEP; their retention must cover the window
-            plus its grace.
-        joiner: called with both values, one of them None where the join's kind allows it.
-        left_waiting, right_waiting: hold the records that have no partner yet; needed for the sides that the
-            join's kind gives results of their own.
-        alone: when those are given.
+        left, right: Stores of the records of both streams, with Duplicates.KEEP. Their retention must be at least the
+            window plus its grace.
+        joiner: Function of both values. In a left or outer join, one of them may be None.
+        left_waiting, right_waiting: Buffers of the records that have no match yet. The sides whose unmatched records
+            are emitted need one.
+        alone: When unmatched records are emitted.
     """
 
     def __init__(
@@ -69,22 +69,25 @@ class StreamStreamJoin(Generic[L, R, O]):
         self._right_waiting = right_waiting if kind is Join.OUTER else None
 
     def on_left(self, key: str | None, value: L | None, timestamp: int, now: int) -> list[Result[O]]:
-        """Join a record of the left stream; results that have waited come first, then in order of the right's time."""
+        """Join a record of the left stream.
+
+        Return the unmatched records that are due, followed by the results in order of the right records' time.
+        """
         if value is None or (key is None and self._left_waiting is None):
             return []
         if key is None:
             return [Result(None, self._joiner(value, None), timestamp)]
-        # First, as in Kafka Streams: records whose window has closed without a match.
+        # As in Kafka Streams, unmatched records whose window has closed are emitted first.
         results = self.release(now)
         self._left.put(key, value, timestamp)
         window = self._windows.of_left(timestamp)
         matches = _matches(self._right, key, window)
         for other in matches:
             _forget(self._right_waiting, other)
-            # The later of both: the result can't have been known earlier.
+            # The result has the later timestamp of both records, because it could not be known earlier.
             results.append(Result(key, self._joiner(value, other.value), max(timestamp, other.start)))
         if not matches and self._left_waiting is not None:
-            # If its window closed before the record came, nothing can match it any more, so it does not wait.
+            # If the window closed before the record arrived, nothing can match it any more, so it does not wait.
             if self._at_once or self._windows.is_closed(window, now):
                 results.append(Result(key, self._joiner(value, None), timestamp))
             else:
@@ -92,7 +95,10 @@ class StreamStreamJoin(Generic[L, R, O]):
         return results
 
     def on_right(self, key: str | None, value: R | None, timestamp: int, now: int) -> list[Result[O]]:
-        """Join a record of the right stream; results that have waited come first, then in order of the left's time."""
+        """Join a record of the right stream.
+
+        Return the unmatched records that are due, followed by the results in order of the left records' time.
+        """
         if value is None or (key is None and self._right_waiting is None):
             return []
         if key is None:
@@ -112,11 +118,11 @@ class StreamStreamJoin(Generic[L, R, O]):
         return results
 
     def release(self, now: int) -> list[Result[O]]:
-        """Return results for records whose window closed without a partner: by time, left side first, then key."""
+        """Return the results of unmatched records whose window closed, sorted by time, left side first, and key."""
         return [self.join_alone(unmatched) for unmatched in self.take_unmatched(now)]
 
     def take_unmatched(self, now: int) -> list[Unmatched[L, R]]:
-        """Take the records out whose window closed without a partner: by time, left side first, then key."""
+        """Remove and return unmatched records whose window closed, sorted by time, left side first, and key."""
         # Both bounds of a join window are inclusive, so a record at exactly its end plus the grace period still
         # matches.
         until = now - self._windows.grace_ms - 1
@@ -125,16 +131,16 @@ class StreamStreamJoin(Generic[L, R, O]):
         unmatched: list[Unmatched[L, R]] = [Unmatched(row.time, row.key, row.value, None) for row in left]
         unmatched += [Unmatched(row.time, row.key, None, row.value) for row in right]
         # The sort is stable: at equal times the left side comes first.
-        return sorted(unmatched, key=lambda each: each.time)
+        return sorted(unmatched, key=lambda row: row.time)
 
     def join_alone(self, unmatched: Unmatched[L, R]) -> Result[O]:
-        """Return the result of a record without a partner."""
+        """Return the result of an unmatched record."""
         return Result(unmatched.key, self._joiner(unmatched.left, unmatched.right), unmatched.time)
 
     def next_release(self) -> int | None:
-        """Return the closing time (ms) at which the first waiting record gets a result of its own; None: none waits.
+        """Return the closing time (ms) at which the first waiting record is emitted, or None if no record waits.
 
-        It may be too early, once, after a record that waited found its partner.
+        The time may once be too early, after a waiting record was matched.
         """
         reach = ((self._left_waiting, self._windows.after_ms), (self._right_waiting, self._windows.before_ms))
         first_times = [(side.first_time(), after) for side, after in reach if side is not None]

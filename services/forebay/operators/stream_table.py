@@ -1,4 +1,4 @@
-"""Joins of a stream with a table: each record meets the table as it stands, or as of its own time."""
+"""Joins of a stream with a table."""
 
 from __future__ import annotations
 
@@ -16,14 +16,16 @@ O = TypeVar("O")  # noqa: E741
 
 
 class StreamTableJoin(Generic[L, R, O]):
-    """Looks each stream record up in a table; updates of the table never trigger or repair a result.
+    """A join of each stream record with the current row of its key or, in a versioned table, the row as of its time.
 
-    With a grace the record waits in `buffer` until the stream's own time has reached its timestamp plus the
-    grace, so that updates that come a little late are seen.
+    Updates of the table emit nothing and correct no earlier result. With a grace, a record waits in `buffer` until the
+    stream's own time has reached its timestamp plus the grace, so that slightly late updates are used.
 
     Args:
-        joiner: called with the record's value and the table's (None in a left join without a match).
-        buffer: holds waiting records; its grace is `grace_ms` (ms).
+        kind: INNER or LEFT.
+        joiner: Function of the record's value and the row, which is None in a left join without a match.
+        buffer: Buffer of waiting records.
+        grace_ms: How long records wait, in ms or as a timedelta.
     """
 
     def __init__(
@@ -49,12 +51,18 @@ class StreamTableJoin(Generic[L, R, O]):
         self._grace_ms = grace_ms
 
     def process(self, key: str | None, value: L | None, timestamp: int) -> list[Result[O]]:
-        """Join one stream record (ms); return it, and those that waited until now. A null value is ignored."""
+        """Join one stream record (timestamp in ms). Return its result and those of records whose wait has ended.
+
+        A record without a value is ignored.
+        """
         results = self.accept(key, value, timestamp)
         return self.release(timestamp) if results is None else results
 
     def accept(self, key: str | None, value: L | None, timestamp: int) -> list[Result[O]] | None:
-        """Join one stream record (ms) that need not wait; None: it waits. A null value is ignored."""
+        """Join one stream record (timestamp in ms), or buffer it and return None if it must wait.
+
+        A record without a value is ignored.
+        """
         if value is None or (key is None and self._kind is Join.INNER):
             return []
         if key is None:
@@ -62,20 +70,20 @@ class StreamTableJoin(Generic[L, R, O]):
         if self._buffer is None:
             return self._join(key, value, timestamp)
         until = self._buffer.stream_time - self._grace_ms
-        # Its grace period was over before it came. It is joined at once, with the table as of its own time.
+        # If the grace of the record passed before it arrived, join it immediately, with the row as of its time.
         if timestamp < until:
             return self._join(key, value, timestamp)
-        # The buffer's own time: records of the table must not end the wait of a stream that is behind.
+        # Use the buffer's own time. Records of the table must not end the wait of a stream that is behind.
         self._buffer.append(timestamp, key, value)
         self._buffer.advance(timestamp)
         return None
 
     def release(self, time: int) -> list[Result[O]]:
-        """Move the stream's time on to `time` (ms, for a stream that is idle); join what has waited long enough."""
+        """Advance the stream's time to `time` (ms), for an idle stream, and join the records whose wait has ended."""
         return [result for waiting in self.take(time) for result in self.join(waiting)]
 
     def take(self, time: int) -> list[Buffered[L]]:
-        """Move the stream's time on to `time` (ms); take the records out that have waited long enough."""
+        """Advance the stream's time to `time` (ms). Remove and return the records whose wait has ended."""
         return [] if self._buffer is None else self._buffer.release(self._buffer.advance(time) - self._grace_ms)
 
     def join(self, waiting: Buffered[L]) -> list[Result[O]]:
@@ -84,11 +92,11 @@ class StreamTableJoin(Generic[L, R, O]):
 
     @property
     def stream_time(self) -> int:
-        """Time of the stream's own side, in ms: the table's records don't move it."""
+        """Time of the stream side, in ms. Records of the table do not advance it."""
         return -1 if self._buffer is None else self._buffer.stream_time
 
     def next_release(self) -> int | None:
-        """Return the time of the stream's side at which the first waiting record is let go; None: none waits."""
+        """Return the time of the stream side (ms) at which the first wait ends, or None if no record waits."""
         first = None if self._buffer is None else self._buffer.first_time()
         return None if first is None else first + self._grace_ms
 

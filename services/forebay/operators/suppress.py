@@ -1,4 +1,4 @@
-"""Suppress: holds updates back until their time has come."""
+"""The suppress operator, which holds back updates of a table until they are due."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ V = TypeVar("V")
 
 
 class BufferFull(Exception):
-    """A suppress buffer reached its limit, and may not give anything early."""
+    """A suppress buffer reached its limit and must not emit updates early."""
 
 
 class WhenFull(Enum):
@@ -29,26 +29,31 @@ class Until(Protocol):
     """When a buffered update is released."""
 
     def time(self, window: Window | None, timestamp: int) -> int:
-        """Return the time (ms) that places an update in the buffer."""
+        """Return the time (ms) by which an update is sorted in the buffer."""
         ...
 
     def due(self, now: int) -> int:
-        """Return the last place (ms) that is released when the closing time is `now`."""
+        """Return the last time in the buffer (ms) that is released at the closing time `now`."""
         ...
 
     def closes_at(self, time: int) -> int:
-        """Return the closing time (ms) at which an update at that place is released."""
+        """Return the closing time (ms) at which an update with this time in the buffer is released."""
         ...
 
     @property
     def drops_tombstones(self) -> bool:
-        """Whether no reader can have seen the row that a tombstone deletes."""
+        """Whether tombstones are dropped, because no row can have been emitted before."""
         ...
 
 
 @dataclass(frozen=True, slots=True)
 class UntilTimeLimit:
-    """Until `limit_ms` of stream time after the key was first buffered; later updates don't restart that clock."""
+    """Release of an update when a time limit has passed since the key was first buffered.
+
+    Args:
+        limit_ms: Time limit, in ms of stream time or as a timedelta. Later updates of the key do not restart it.
+        drops_tombstones: Whether deletions are dropped.
+    """
 
     limit_ms: int
     drops_tombstones: bool = False
@@ -68,20 +73,25 @@ class UntilTimeLimit:
 
 
 class Closing(Protocol):
-    """Windows of any kind, or sessions: when they are final."""
+    """When windows or sessions become final."""
 
     def closed_until(self, now: int) -> int:
-        """Return the last end of a closed window when the closing time is `now`."""
+        """Return the last end of a window that is closed at the closing time `now`."""
         ...
 
     def closes_at(self, window: Window, /) -> int:
-        """Return the closing time at which the window is final."""
+        """Return the closing time at which the window becomes final."""
         ...
 
 
 @dataclass(frozen=True, slots=True)
 class UntilWindowCloses:
-    """Until the update's window or session is final: exactly one result for each."""
+    """Release of an update when its window or session becomes final. Each has exactly one result.
+
+    Args:
+        windows: Windows or sessions of the table's keys.
+        drops_tombstones: Whether deletions are dropped.
+    """
 
     windows: Closing
     drops_tombstones: bool = True
@@ -99,12 +109,13 @@ class UntilWindowCloses:
 
 
 class Suppress(Generic[V]):
-    """Buffers the newest update per key (and window).
+    """A buffer of the newest update per key or, in a windowed table, per key and window.
 
     Args:
-        max_records, max_bytes: limits of the buffer; None: unlimited.
-        when_full: give the oldest update early, or raise BufferFull.
-        table: the table the updates come from, if they come straight from one.
+        until: When an update is released.
+        max_records, max_bytes: Limits of the buffer. None: unlimited.
+        when_full: Whether a full buffer emits the oldest update early or raises BufferFull.
+        table: Table from which the updates come directly. It must not be versioned.
     """
 
     def __init__(
@@ -132,21 +143,29 @@ class Suppress(Generic[V]):
     def process(
         self, key: str, window: Window | None, value: V | None, timestamp: int, now: int
     ) -> list[Suppressed[V]]:
-        """Buffer one update; return the updates released at closing time `now` (ms). Raises BufferFull."""
+        """Buffer one update. Return the updates that are released at the closing time `now` (ms).
+
+        Raises:
+            BufferFull: See `put`.
+        """
         self.put(key, window, value, timestamp, now)
         return self.release(now)
 
     def put(self, key: str, window: Window | None, value: V | None, timestamp: int, now: int) -> None:
-        """Buffer one update. Raises BufferFull if it does not fit even after all that is due at `now` (ms) has left."""
+        """Buffer one update.
+
+        Raises:
+            BufferFull: The limits would be exceeded even after all updates that are due at `now` (ms) are released.
+        """
         if value is None and self._until.drops_tombstones:
-            # The row was never sent, so no reader needs its tombstone. An update that still waits must not be sent,
-            # either.
+            # The row was never emitted, so no reader needs the tombstone. An update that is still in the buffer must
+            # not be emitted, either.
             self._buffer.discard(key, window)
         else:
             self._buffer.put(self._until.time(window, timestamp), key, window, value, timestamp)
         if self._when_full is not WhenFull.SHUT_DOWN or not self._is_over():
             return
-        # What is due leaves the buffer with this record, so it does not count against the limits.
+        # Updates that are due leave the buffer with this record, so they do not count against the limits.
         records, size = self._buffer.counts_after(self._until.due(now))
         if self._exceeds(records, size):
             raise BufferFull(
@@ -155,13 +174,13 @@ class Suppress(Generic[V]):
             )
 
     def release(self, now: int) -> list[Suppressed[V]]:
-        """Return the updates released at closing time `now` (ms), in order of time, then key.
+        """Remove and return the updates that are released at the closing time `now` (ms), by time and key.
 
-        What is due comes first, then the oldest updates of a buffer that is still over its limit.
+        Updates that are due come first. If the buffer still exceeds its limits, the oldest updates follow.
         """
         released = self._buffer.release(self._until.due(now))
         if self._when_full is WhenFull.EMIT_EARLY:
-            # One after the other: each eviction changes the counts that the limits are compared with.
+            # Evict one at a time, because each eviction changes the counts that are compared with the limits.
             while self._is_over():
                 released.append(self._buffer.evict())
         return released

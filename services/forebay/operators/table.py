@@ -1,4 +1,4 @@
-"""Tables as operators see them: the latest value of each key, by offset or by timestamp."""
+"""Tables as inputs of operators. The latest value of a key is determined by offset or by timestamp."""
 
 from __future__ import annotations
 
@@ -12,10 +12,12 @@ V = TypeVar("V")
 
 
 class Change(NamedTuple, Generic[V]):
-    """One change of a table: old and new value (None: none) of a key, and the update's timestamp in ms.
+    """A change of a table's row: its old and new value (None: no row), and the update's timestamp in ms.
 
     Args:
-        is_latest: whether it is the key's latest by timestamp; if not, `old` is not known, and only a history wants it.
+        is_latest: Whether it is the latest change of the key, by timestamp. If not, `old` is unknown, and only
+            operators that use the history process the change.
+        old_timestamp: Timestamp of the old row in ms. None: it is not known.
     """
 
     key: str
@@ -23,10 +25,18 @@ class Change(NamedTuple, Generic[V]):
     old: V | None
     timestamp: int
     is_latest: bool = True
+    old_timestamp: int | None = None
+
+
+def change_of_row(key: str, value: V | None, old: Stamped[V] | None, timestamp: int) -> Change[V]:
+    """Return the change from a row of a store to a value."""
+    if old is None:
+        return Change(key, value, None, timestamp)
+    return Change(key, value, old.value, timestamp, True, old.timestamp)
 
 
 class TableView(Protocol[V]):
-    """Where a join looks up the other side."""
+    """The rows of a table, which a join looks up."""
 
     def get(self, key: str) -> Stamped[V] | None:
         """Return the key's latest value and its timestamp, or None."""
@@ -34,20 +44,20 @@ class TableView(Protocol[V]):
 
 
 class Table(Protocol[V]):
-    """A table fed by updates."""
+    """A table to which updates are applied."""
 
     @property
     def name(self) -> str:
-        """Name of the store behind it."""
+        """Name of the store of its rows."""
         ...
 
     @property
     def history_retention_ms(self) -> int | None:
-        """How long versions are kept, in ms; None: the table is not versioned."""
+        """How long versions are stored, in ms. None: the table is not versioned."""
         ...
 
     def update(self, key: str, value: V | None, timestamp: int) -> Change[V] | None:
-        """Apply an update; give the change that operators see, or None if they ignore it."""
+        """Apply an update. Return the change, or None if operators ignore it."""
         ...
 
     def get(self, key: str) -> Stamped[V] | None:
@@ -55,7 +65,7 @@ class Table(Protocol[V]):
         ...
 
     def get_as_of(self, key: str, timestamp: int) -> V | None:
-        """Return the value that a record at `timestamp` (ms) meets, or None."""
+        """Return the value with which a record at `timestamp` (ms) is joined, or None."""
         ...
 
 
@@ -74,7 +84,7 @@ class LatestByOffset(Generic[V]):
     def update(self, key: str, value: V | None, timestamp: int) -> Change[V] | None:
         old = self._store.get(key)
         self._store.put(key, value, timestamp)
-        return Change(key, value, None if old is None else old.value, timestamp)
+        return change_of_row(key, value, old, timestamp)
 
     def get(self, key: str) -> Stamped[V] | None:
         return self._store.get(key)
@@ -85,7 +95,7 @@ class LatestByOffset(Generic[V]):
 
 
 class LatestByTimestamp(Generic[V]):
-    """A versioned table: the update with the largest timestamp wins; operators ignore every other."""
+    """A versioned table, in which the update with the largest timestamp wins. Operators ignore older updates."""
 
     def __init__(self, store: VersionedKeyValueStore[V]) -> None:
         self._store = store
@@ -103,15 +113,15 @@ class LatestByTimestamp(Generic[V]):
         return update if update is not None and update.is_latest else None
 
     def update_any(self, key: str, value: V | None, timestamp: int) -> Change[V] | None:
-        """Apply an update; give its change, whether it is the latest or of the history; None: it is too late."""
+        """Apply an update. Return its change even if it is not the latest, or None if it is too late."""
         old = self._store.get(key)
         put = self._store.put(key, value, timestamp)
         if put is NOT_PUT:
             return None
-        # An older version: what was valid before it is not looked up, because only a history uses it.
+        # For an older version, the value before it is not looked up, because only a history uses the change.
         if put.valid_to is not None:
             return Change(key, value, None, timestamp, is_latest=False)
-        return Change(key, value, None if old is None else old.value, timestamp)
+        return change_of_row(key, value, None if old is None else Stamped(old.value, old.timestamp), timestamp)
 
     def get(self, key: str) -> Stamped[V] | None:
         row = self._store.get(key)

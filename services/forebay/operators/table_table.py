@@ -1,4 +1,4 @@
-"""Joins of two tables: a table that follows both."""
+"""Joins of two tables."""
 
 from __future__ import annotations
 
@@ -17,11 +17,13 @@ Joiner = Callable[[L | None, R | None], O]
 
 
 class TableTableJoin(Generic[L, R, O]):
-    """Gives a result whenever either table changes; timestamps are the larger of both sides'.
+    """A join of two tables that emits a change whenever either table changes.
+
+    The timestamp of a result is the larger one of both sides.
 
     Args:
-        left, right: where the other side is looked up; their changes come in through `on_left`, `on_right`.
-        joiner: called with both values; one of them is None where the join's kind allows it.
+        left, right: Views in which the other side is looked up. `on_left` and `on_right` process their changes.
+        joiner: Function of both values. In a left or outer join, one of them may be None.
     """
 
     def __init__(self, left: TableView[L], right: TableView[R], kind: Join, joiner: Joiner[L, R, O]) -> None:
@@ -31,7 +33,7 @@ class TableTableJoin(Generic[L, R, O]):
         self._joiner = joiner
 
     def on_left(self, change: Change[L] | None) -> Change[O] | None:
-        """Follow a change of the left table; None: nothing to send."""
+        """Join a change of the left table. Return the change of the result, or None if it does not change."""
         if change is None:
             return None
         other = self._right.get(change.key)
@@ -39,7 +41,7 @@ class TableTableJoin(Generic[L, R, O]):
         return self._follow(change, other, alone, self._kind is Join.OUTER, self._joiner)
 
     def on_right(self, change: Change[R] | None) -> Change[O] | None:
-        """Follow a change of the right table; None: nothing to send."""
+        """Join a change of the right table. Return the change of the result, or None if it does not change."""
         if change is None:
             return None
         other = self._left.get(change.key)
@@ -49,18 +51,21 @@ class TableTableJoin(Generic[L, R, O]):
         )
 
     def on_both(self, left: Change[L] | None, right: Change[R] | None) -> Change[O] | None:
-        """Follow what one record did to either or both tables; None: nothing to send.
+        """Join the changes of one or both tables that were caused by one record.
 
-        The old value is the row as it was before the record on both sides, the new one as it is after it.
+        Return the change of the result, or None if it does not change. Its old value is the joined row before the
+        record on both sides, its new value the one after it.
         """
-        # Only one side changed, so the other one is as it was.
+        # If only one side changed, the other side's current row is also its old one.
         if left is None or right is None:
             return self.on_right(right) if left is None else self.on_left(left)
         new = joined_value(self._kind, self._joiner, left.new, right.new)
         old = joined_value(self._kind, self._joiner, left.old, right.old)
         if new is None and old is None:
             return None
-        return Change(left.key, new, old, max(left.timestamp, right.timestamp))
+        before = [at for at in (left.old_timestamp, right.old_timestamp) if at is not None]
+        at = max(left.timestamp, right.timestamp)
+        return Change(left.key, new, old, at, old_timestamp=max(before) if before and old is not None else None)
 
     def _follow(
         self,
@@ -70,24 +75,28 @@ class TableTableJoin(Generic[L, R, O]):
         other_alone: bool,
         joiner: Callable[..., O],
     ) -> Change[O] | None:
-        """Return the joined change.
+        """Return the change of the result.
 
         Args:
-            alone: whether the changed side gives a result without the other; other_alone: the reverse.
+            alone: Whether the changed side has a result without the other side.
+            other_alone: Whether the other side has a result without the changed side.
         """
         if other is None:
             if not alone or (change.new is None and change.old is None):
                 return None
             new = None if change.new is None else joiner(change.new, None)
             old = None if change.old is None else joiner(change.old, None)
-            return Change(change.key, new, old, change.timestamp)
+            return Change(change.key, new, old, change.timestamp, old_timestamp=change.old_timestamp)
         new = joiner(change.new, other.value) if other_alone or change.new is not None else None
         old = joiner(change.old, other.value) if other_alone or change.old is not None else None
-        return Change(change.key, new, old, max(change.timestamp, other.timestamp))
+        before = None
+        if old is not None:
+            before = other.timestamp if change.old_timestamp is None else max(change.old_timestamp, other.timestamp)
+        return Change(change.key, new, old, max(change.timestamp, other.timestamp), old_timestamp=before)
 
 
 class JoinedTable(Generic[L, R, O]):
-    """The joined table as the side of a further join: rows computed when looked up, none stored."""
+    """A view of a joined table. Its rows are computed when they are looked up."""
 
     def __init__(self, left: TableView[L], right: TableView[R], kind: Join, joiner: Joiner[L, R, O]) -> None:
         self._left = left
@@ -107,12 +116,12 @@ class JoinedTable(Generic[L, R, O]):
 
 
 def joined_value(kind: Join, joiner: Joiner[L, R, O], left: L | None, right: R | None) -> O | None:
-    """Return the joined row of a left and a right row (None: there is none), or None if the join has none."""
+    """Return the result of joining a left and a right row (None: no row), or None if there is no result."""
     if left is None and (right is None or kind is not Join.OUTER):
         return None
     return None if right is None and kind is Join.INNER else joiner(left, right)
 
 
 def result_of(change: Change[O] | None) -> list[Result[O]]:
-    """Return a change as the record to send."""
+    """Return a change as output records: one, or none if there is no change."""
     return [] if change is None else [Result(change.key, change.new, change.timestamp)]

@@ -1,4 +1,4 @@
-"""Wakes a task whose stream waits for a table, when the stream is idle."""
+"""The timer of a stream-table join with a grace, for idle streams."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ _TASK = ""
 
 
 class Waiting(Generic[L, R, O]):
-    """A join with a grace, and the task's one timer that lets records go while nothing comes.
+    """A join with a grace, and the timer of the task that releases its records while no record arrives.
 
-    The join's grace counts the stream's own time, moved on by the task's idle time: the table's records move the
-    task's stream time, but let nothing go.
+    The grace is measured in the time of the stream side, advanced by the task's idle time. Records of the table advance
+    the task's stream time, but release no record.
 
     Args:
-        timer: the timer's name.
+        timer: Name of the timer.
     """
 
     def __init__(self, join: StreamTableJoin[L, R, O], timer: str) -> None:
@@ -31,26 +31,26 @@ class Waiting(Generic[L, R, O]):
         self.timer = timer
 
     def process(self, key: str | None, value: L | None, timestamp: int, ctx: Context[Any]) -> list[Result[O]]:
-        """Join one stream record (ms), or keep it; return what need not wait any longer."""
+        """Join one stream record (timestamp in ms) or buffer it. Return the results of records that need not wait."""
         results = self.join.process(key, value, timestamp)
         self.watch(ctx)
         return results
 
     def on_timer(self, ctx: Context[Any]) -> list[Result[O]]:
-        """Join what has waited long enough; call it when the timer fires."""
+        """Return the results of records whose wait has ended. Call this when the timer fires."""
         results = [result for waiting in self.take(ctx) for result in self.join.join(waiting)]
         self.watch(ctx)
         return results
 
     def take(self, ctx: Context[Any]) -> list[Buffered[L]]:
-        """Take the records out that have waited long enough, by the stream's time and the time it has been idle."""
+        """Remove and return records whose wait has ended, by the time of the stream side plus the task's idle time."""
         return self.join.take(self.join.stream_time + ctx.closing_time - ctx.current_stream_time)
 
     def watch(self, ctx: Context[Any]) -> None:
-        """Set the timer for the first record that waits."""
+        """Set the timer for the first waiting record."""
         due = self.join.next_release()
         if due is not None:
-            # At least one ms ahead: a timer that is due already would fire again in the same step, and for ever.
+            # At least one ms ahead. A timer that is already due would fire again in the same step, endlessly.
             ctx.schedule(
                 self.timer, max(due + ctx.current_stream_time - self.join.stream_time, ctx.closing_time + 1), _TASK
             )

@@ -1,4 +1,4 @@
-"""Aggregates over windows of time: tumbling, hopping, unlimited, and windows of your own."""
+"""Aggregates over time windows: tumbling, hopping and unlimited ones, and subclasses of Windows."""
 
 from __future__ import annotations
 
@@ -14,20 +14,21 @@ V = TypeVar("V")
 A = TypeVar("A")
 
 CLOSED = b"closed-start"
-"""Mark of a window store: the last start of a window whose final result was given."""
+"""Mark of a window store: the last start of a window whose final result was emitted."""
 
 _NEXT_CLOSE = b"next-close"
 
 
 class WindowAggregate(Generic[V, A]):
-    """Folds records into windows; no final is lost or given twice, however far time jumps.
+    """An aggregate per key and window. Each final result is emitted exactly once, even if time jumps ahead.
 
-    Times are in ms. `now` is the task's closing time with this record in it (`ctx.closing_time`).
+    Times are in ms. `now` is the task's closing time, including this record (`ctx.closing_time`).
 
     Args:
-        store: holds one aggregate per key and window; its retention must cover size plus grace.
-        initial: the aggregate of no records.
-        add: gives the aggregate with one more record; called with key, value, aggregate. None deletes the row.
+        store: Store of one aggregate per key and window. Its retention must be at least size plus grace.
+        initial: Function that returns the aggregate of no records.
+        add: Function of key, value and aggregate that returns the aggregate with the record. If it returns None, the
+            row is deleted.
     """
 
     def __init__(
@@ -51,10 +52,10 @@ class WindowAggregate(Generic[V, A]):
         self._emission = emission
 
     def process(self, key: str, value: V, timestamp: int, now: int) -> Outcome[A]:
-        """Fold one record in; give results, finals in order of window start, then key."""
+        """Aggregate one record. Return the updated results by window, and final results by window start and key."""
         if timestamp > now:
             now = timestamp
-        # First: the final results that the record's time makes due are sent before its own results.
+        # Close windows first. Final results that the record's time makes due are emitted before its own results.
         finals = self.close(now)
         updates: list[WindowResult[A]] = []
         before: list[A | None] = []
@@ -78,14 +79,14 @@ class WindowAggregate(Generic[V, A]):
         return Outcome(shown, tuple(finals), refused, late_by, closes_at, tuple(before) if shown else ())
 
     def close(self, now: int) -> list[WindowResult[A]]:
-        """Return the windows that became final by closing time `now`, each once: by start, then key."""
-        # Most records close nothing. The mark spares them the scan below.
+        """Return the windows that became final by the closing time `now`, each once, sorted by start and key."""
+        # Most records close nothing. The mark avoids the scan below.
         if self._emission is Emission.UPDATES or now < self.store.marks.get(_NEXT_CLOSE, 0):
             return []
         finals: list[WindowResult[A]] = []
         until, done, next_close = self.windows.closed_until(now), self.store.marks.get(CLOSED), FOREVER
-        # `done` is the start of the last window that was emitted. The search continues after it, however far time has
-        # jumped since, so that every window is emitted exactly once.
+        # `done` is the start of the last window that was emitted. The search continues after it, even if time has
+        # jumped ahead since, so that every window is emitted exactly once.
         for entry in self.store.fetch_all(done + 1, FOREVER):
             window = self.windows.window_from(entry.start)
             # Windows are in order of their starts, and a later start never has an earlier end, so the search can stop.
@@ -99,16 +100,16 @@ class WindowAggregate(Generic[V, A]):
         return finals
 
     def next_close(self) -> int | None:
-        """Return the closing time at which the first window `close` has not given becomes final; None: none."""
+        """Return the closing time at which `close` returns the next window, or None if there is no open window."""
         if self._emission is Emission.UPDATES:
             return None
         start = self.store.first_start(self.store.marks.get(CLOSED) + 1)
         return None if start is None else self.windows.closes_at(self.windows.window_from(start))
 
     def _fold(self, key: str, value: V, timestamp: int, window: Window, before: list[A | None]) -> WindowResult[A]:
-        def append_value(found: A | None) -> A | None:
-            before.append(found)
-            return self._add(key, value, self._initial() if found is None else found)
+        def append_value(aggregate: A | None) -> A | None:
+            before.append(aggregate)
+            return self._add(key, value, self._initial() if aggregate is None else aggregate)
 
         changed = self.store.update(key, window.start, timestamp, append_value)
         assert changed is not None, "the store keeps every window that accepts records"

@@ -1,1 +1,1 @@
-"""Interactive queries: a job's stores, read by others while it runs; pull and push."""
+"""Interactive queries: pull and push queries of a job's stores while it runs."""

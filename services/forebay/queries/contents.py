@@ -1,4 +1,4 @@
-"""What the records of a job's topics hold, read by the formats that the job declares."""
+"""Decode the records of a job's topics in the formats that the job declares."""
 
 from __future__ import annotations
 
@@ -24,24 +24,28 @@ log = logging.getLogger(__name__)
 
 Fields = dict[str, Any]
 Contents = Callable[[Message], Fields]
-"""Returns a record's key and value, of changelogs also windows and times. Raises DecodeError, RegistryUnavailable."""
+"""Returns a record's key and value; for changelogs also windows and times. Raises DecodeError, RegistryUnavailable."""
 
 
 def known_contents(topic: str, kafka: KafkaSettings) -> Contents | None:
-    """Return what reads the records of a topic if one of the services that there are declares it.
+    """Return the function that decodes a topic's records if one of the services declares the topic, else None.
 
-    A service that can't be loaded must not keep records from being shown: it is logged, and schemas alone are used.
+    A service that can't be loaded must not prevent the output of records. The error is logged, and the result is None.
     """
     try:
         return contents_of(topic, all_services().values(), kafka)
     except Exception as error:
         # Loading a service runs code of its user, which may raise anything.
-        log.warning("%s is shown without the formats that services declare: %s", topic, error)
+        log.warning(
+            "%s is shown without the formats that its service declares, because a service can't be loaded: %s",
+            topic,
+            error,
+        )
         return None
 
 
 def contents_of(topic: str, services: Iterable[Service], kafka: KafkaSettings) -> Contents | None:
-    """Return what reads the records of a topic, or None if their schemas alone say what they hold.
+    """Return the function that decodes a topic's records; None if their schemas are sufficient to decode them.
 
     Args:
         topic: an input, an output, a repartition topic or a store's changelog, under any application id.
@@ -56,7 +60,7 @@ def contents_of(topic: str, services: Iterable[Service], kafka: KafkaSettings) -
 
 
 def _of_own_topic(topic: str, services: list[Service], kafka: KafkaSettings) -> Contents | None:
-    """Return what reads a changelog or a repartition topic of the one job that it may belong to."""
+    """Return the function that decodes a changelog or repartition topic; None unless it belongs to exactly one job."""
     readers: dict[str, tuple[str, Callable[[], Contents | None]]] = {}
     for service in services:
         for store in service.stores:

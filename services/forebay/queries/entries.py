@@ -1,4 +1,4 @@
-"""What a store of any format holds under a key, and how it is shown."""
+"""Entries of stores of any format, and their JSON representation."""
 
 from __future__ import annotations
 
@@ -22,13 +22,13 @@ from forebay.stores.window import WindowStore
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """One entry of a store. Times in ms; None where the store's kind has none.
+    """One entry of a store. Times are in ms, and None if the store's format has no such time.
 
     Args:
         value: a record; None: deleted, or a version that is null.
-        start, end: bounds of a window (its end is not part of it) or of a session (both are).
-        timestamp: kept with the value; of a version: when it became valid.
-        valid_to: when a version ceased to be valid; None: it is the latest, or that was not asked for.
+        start, end: bounds of a window (end exclusive) or of a session (end inclusive).
+        timestamp: stored with the value; for a version: the begin of its validity.
+        valid_to: end of a version's validity; None: it is the latest version, or the end was not requested.
     """
 
     key: str
@@ -39,7 +39,7 @@ class Entry:
     valid_to: int | None = None
 
     def as_json(self) -> dict[str, Any]:
-        """Return the entry as a JSON object, without times that are None. A key of several fields has `key_parts`."""
+        """Return the entry as a JSON object, without times that are None. A key of several fields adds `key_parts`."""
         times = {name: getattr(self, name) for name in ("start", "end", "timestamp", "valid_to")}
         parts = {"key_parts": split_key(self.key)} if "\0\1" in self.key else {}
         set_times = {name: time for name, time in times.items() if time is not None}
@@ -47,17 +47,17 @@ class Entry:
 
 
 def shown_value(value: Any) -> Any:
-    """Return a value as JSON can hold it: bytes as hexadecimal digits; decimals, NaN and infinities as text."""
+    """Return a value that JSON can represent: bytes as hexadecimal digits; decimals, NaN and infinities as text."""
     return _plain(as_dict(value) if is_record_type(type(value)) else value)
 
 
 def changed_entry(store: Store[Any], row: bytes, data: bytes | None, codec: Codec[Any]) -> Entry:
-    """Return the entry of one of the store's own rows.
+    """Return the entry that a row of a store contains.
 
     Args:
         row: the row's key, without the store's name.
-        data: the row's value; None: it was deleted.
-        codec: of the store's records.
+        data: the row's value; None: the row was deleted.
+        codec: codec of the store's records.
     """
     value, timestamp = (None, None) if data is None else _value(store, data, codec)
     match store:
@@ -67,7 +67,7 @@ def changed_entry(store: Store[Any], row: bytes, data: bytes | None, codec: Code
             return Entry(key, value, *store.window_from(start), timestamp)
         case SessionStore():
             key, at = split_text(row)
-            # A session's row has the end before the start, so that sessions are found by their end.
+            # The row key of a session has the end before the start, so that rows are in the order of ends.
             return Entry(key, value, unpack_time(row, at + WIDTH), unpack_time(row, at))
         case VersionedKeyValueStore():
             key, at = split_text(row)

@@ -1,4 +1,4 @@
-"""Pushes as server-sent events."""
+"""Push queries as server-sent events."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def push_events(
 
 
 def shown_change(store: Store[Any], change: Change) -> dict[str, Any]:
-    """Return a change as JSON can hold it."""
+    """Return a change as a JSON object."""
     return {"task": change.task, "batch": change.batch, **shown_entry(store, change.entry)}
 
 
@@ -53,12 +53,12 @@ def event(name: str, content: dict[str, Any]) -> bytes:
 
 
 def written(name: str, data: bytes) -> bytes:
-    """Return the bytes of an event whose data are there."""
+    """Return the bytes of an event with encoded data."""
     return b"event: " + name.encode() + b"\ndata: " + data + b"\n\n"
 
 
 def events(pieces: Iterable[bytes]) -> Iterator[tuple[str, bytes]]:
-    """Yield the events of a push, name and data; "" and nothing for a comment."""
+    """Yield name and data of the events of a push query; "" and b"" for a comment."""
     name = ""
     for piece in pieces:
         for line in piece.split(b"\n"):

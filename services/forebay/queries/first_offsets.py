@@ -1,11 +1,11 @@
-"""Where a push query begins to read a topic."""
+"""The offsets at which a push query begins to read a topic."""
 
 from __future__ import annotations
 
 from confluent_kafka import OFFSET_BEGINNING, Consumer, TopicPartition
 
 from forebay.codec import Unavailable
-from forebay.kafka.ends import watermarks
+from forebay.kafka.partition_ends import watermarks
 
 _SECONDS = 20
 
@@ -22,7 +22,7 @@ def partitions_of(consumer: Consumer, topic: str, from_beginning: bool) -> list[
     partitions = [TopicPartition(topic, number, OFFSET_BEGINNING) for number in metadata.partitions]
     if not from_beginning:
         for partition in partitions:
-            # Looked up now, not by OFFSET_END: the client resolves that with its first fetch, and records that are
-            # committed until then would be missing from the answer.
+            # Look up the end now instead of using OFFSET_END, which the client resolves at its first fetch: records
+            # that are committed until then would be missing from the answer.
             _, partition.offset = watermarks(consumer, partition, _SECONDS)
     return partitions

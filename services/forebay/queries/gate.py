@@ -1,4 +1,4 @@
-"""Check the token, or the name and password, that a query server requires."""
+"""Authentication of a query server's clients by a token, or by name and password."""
 
 from __future__ import annotations
 
@@ -16,16 +16,16 @@ _TOKEN = "a token is required: send it as `Authorization: Bearer TOKEN`"
 
 
 class NoToken(ValueError):
-    """The token's file can't be read, or can't be a token; the message says what to do."""
+    """The token's file can't be read, or its content is not a valid token. The message contains the remedy."""
 
 
 class Gate:
-    """Refuses requests without the token, or a login.
+    """Refuses requests without an accepted token or login.
 
     Args:
         token: the token that requests must send.
-        logins: `name:password`, each of which is accepted as well.
-        tokens: each of which is accepted as well. Without any of these, all clients are accepted.
+        logins: `name:password` pairs that are accepted, too.
+        tokens: tokens that are accepted, too. Without any of these arguments, all clients are accepted.
     """
 
     def __init__(
@@ -37,11 +37,11 @@ class Gate:
         }
 
     def refusal(self, request: Request) -> Answer | None:
-        """Return the answer to a client without access; None if the client has access."""
+        """Return the 401 response for a client without access; None if the client has access."""
         if not any(self._accepted.values()):
             return None
         scheme, _, sent = request.authorization.partition(" ")
-        # Compare with every accepted value in constant time, so that the time of the answer reveals nothing.
+        # Compare with every accepted value in constant time, so that the response time reveals nothing.
         secret = sent.strip().encode()
         if sum(hmac.compare_digest(secret, password_hash) for password_hash in self._accepted.get(scheme.lower(), ())):
             return None
@@ -51,7 +51,7 @@ class Gate:
 
 
 def read_logins(file: Path) -> tuple[bytes, ...]:
-    """Return a file's logins, one `name:password` a line. Raises NoToken."""
+    """Return the logins of a file with one `name:password` per line. Raises NoToken."""
     try:
         lines = [line.strip() for line in file.read_bytes().splitlines()]
     except OSError as error:
@@ -60,14 +60,14 @@ def read_logins(file: Path) -> tuple[bytes, ...]:
     for number, line in enumerate(lines, 1):
         name, mark, password = line.partition(b":")
         if line in logins and not (name and mark and len(password) >= _LEAST_PASSWORD):
-            raise NoToken(f"{file}:{number}: write name:password, the password of at least {_LEAST_PASSWORD} bytes")
+            raise NoToken(f"{file}:{number}: write name:password; a password has at least {_LEAST_PASSWORD} bytes")
     if not logins:
-        raise NoToken(f"{file} has no login: write name:password, one a line")
+        raise NoToken(f"{file} has no login: write one name:password per line")
     return logins
 
 
 def read_token(file: Path) -> bytes:
-    """Return a file's token, without white space around it. Raises NoToken."""
+    """Return the token of a file, without surrounding white space. Raises NoToken."""
     try:
         token = file.read_bytes().strip()
     except OSError as error:

@@ -1,4 +1,4 @@
-"""Keys that are not texts, as they are written in a URL and shown in JSON."""
+"""The representation of keys that are not texts, in URLs and in JSON."""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ _BOOLEANS = {"true": True, "false": False}
 
 
 def shown_entry(store: Store[Any], entry: Entry) -> dict[str, Any]:
-    """Return an entry as JSON can hold it, with its key as the value that logic uses.
+    """Return an entry as a JSON object, with its key as the value that the job's logic uses.
 
-    If a store has keys that are no texts, `key_text` is the key as a URL has it.
+    If the store's keys are not texts, `key_text` is the key's form in a URL.
     """
     document = entry.as_json()
     if store.key_format is None:
@@ -36,7 +36,7 @@ def shown_entry(store: Store[Any], entry: Entry) -> dict[str, Any]:
 
 
 def shown_key(store: Store[Any], row_text: str) -> Any:
-    """Return a key as JSON can hold it: a number as a number, a record as an object, a UUID and a text as a text."""
+    """Return a key for JSON: a number as a number, a record as an object, a UUID or text as a text."""
     kind = store.key_format
     if kind is None or not row_text.startswith(MARK):
         return row_text
@@ -45,7 +45,7 @@ def shown_key(store: Store[Any], row_text: str) -> Any:
 
 
 def url_text(store: Store[Any], row_text: str) -> str:
-    """Return a key as a URL has it, so that `row_text_of` returns its row text."""
+    """Return a key's form in a URL, which `row_text_of` converts back to its row text."""
     if store.key_format is None:
         return row_text
     key = shown_key(store, row_text)
@@ -55,9 +55,9 @@ def url_text(store: Store[Any], row_text: str) -> str:
 
 
 def row_text_of(store: Store[Any], text: str) -> str:
-    """Return the row text of a key that a URL has.
+    """Return the row text of a key in a URL.
 
-    If a store has keys that are no texts, a text is written in double quotes. Raises WrongQuery: it is no key.
+    If the store's keys are not texts, a text is written in double quotes. Raises WrongQuery if it is not a key.
     """
     kind = store.key_format
     if kind is None or text.startswith(MARK):
@@ -105,7 +105,7 @@ def _prefix(store: Store[Any], kind: Format[Any], text: str) -> str:
 
 
 def _unquote(text: str) -> str | None:
-    """Return the text within double quotes; None if it is not written so."""
+    """Return the text within double quotes; None if it has none."""
     if not (len(text) > 1 and text[0] == text[-1] == '"'):
         return None
     try:
@@ -116,7 +116,7 @@ def _unquote(text: str) -> str | None:
 
 
 def parse_key(kind: Format[Any], text: str) -> Any:
-    """Return the key of a format that is written as a text. Raises ValueError, DecodeError, TypeError."""
+    """Return the key that a text represents in a format. Raises ValueError, DecodeError, TypeError."""
     parse = _PARSERS.get(kind.type)
     if parse is not None:
         return parse(text)
@@ -127,13 +127,13 @@ def parse_key(kind: Format[Any], text: str) -> Any:
 
 def _whole(text: str) -> int:
     if not _WHOLE.fullmatch(text):
-        raise ValueError("no whole number")
+        raise ValueError("it is not a whole number")
     return int(text)
 
 
 def _boolean(text: str) -> bool:
     if text not in _BOOLEANS:
-        raise ValueError("neither true nor false")
+        raise ValueError("it is neither true nor false")
     return _BOOLEANS[text]
 
 
@@ -155,5 +155,5 @@ _EXAMPLES: dict[type[Any], str] = {
 
 
 def example_of(kind: Format[Any]) -> str:
-    """Return what to write for a key of a format."""
+    """Return a description of the text to write for a key of a format, with an example."""
     return _EXAMPLES.get(kind.type, "a JSON object with its fields")

@@ -1,4 +1,4 @@
-"""Following several topics at once: committed records, merged by their timestamps."""
+"""Reads the committed records of several topics, merged by their timestamps."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _POLL_SECONDS = 0.1
 _POLLED = 500
 _SILENT_POLLS = 20
 _MOST_WAITING = 1_000
-"""Records of a partition that wait for other partitions. Above that the partition is paused."""
+"""Maximum records of a partition that wait for other partitions. Above it, the partition is paused."""
 Place = tuple[str, int]
 
 
@@ -34,10 +34,10 @@ class _Queue:
 
 
 class MergedTopics:
-    """Batches of records of several topics; None whenever there was none for 2 seconds.
+    """An iterator of batches of records of several topics. It yields None after 2 seconds without records.
 
-    The record with the smallest timestamp comes first. While a partition is not read to its end, the others wait for
-    its next record.
+    The record with the smallest timestamp comes first. While a partition is not read to its end, records of other
+    partitions wait for its next record.
 
     Raises:
         Unavailable: the broker can't be reached, or has no such topic.
@@ -49,7 +49,7 @@ class MergedTopics:
         self._consumer = Consumer(kafka.consumer(**options, **{"isolation.level": "read_committed"}))
         self._queues: dict[Place, _Queue] = {}
         self.partitions = 0
-        """Partitions of the topic that has most."""
+        """The largest number of partitions of a topic."""
         try:
             by_topic = [partitions_of(self._consumer, topic, from_beginning) for topic in topics]
             self.partitions = max(map(len, by_topic))
@@ -83,7 +83,7 @@ class MergedTopics:
             return
         queue, offset = self._queues[place], message.offset()
         if offset < queue.next:
-            return  # after another leader's election the client may hand over records once more
+            return  # after a leader election, the client may return records again
         # A partition that had been read to its end has records again, so the merge has to wait for it.
         queue.next, queue.is_at_end = offset + 1, False
         queue.records.append(cast(Message, message))
@@ -92,7 +92,7 @@ class MergedTopics:
             self._pause(place, is_paused=True)
 
     def _merge(self) -> Iterator[Message]:
-        """Yield records until one could come before them that is not read."""
+        """Yield records as long as no unread record could have a smaller timestamp."""
         while all(queue.records or queue.is_at_end for queue in self._queues.values()):
             heads = [(queue.records[0].timestamp()[1], place) for place, queue in self._queues.items() if queue.records]
             if not heads:
@@ -109,5 +109,5 @@ class MergedTopics:
         change([TopicPartition(*place)])
 
     def close(self) -> None:
-        """Follow no more."""
+        """Stop reading the topics."""
         self._consumer.close()

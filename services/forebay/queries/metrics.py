@@ -33,6 +33,6 @@ class QueryMetrics:
         self.caught_up = caught_up.labels(service)
 
     def count_answer(self, store: str, status: int, seconds: float) -> None:
-        """Count an answer; `store` is "" if the path names no store."""
+        """Count a response. `store` is "" if the path contains no store."""
         self._requests.labels(self._service, store, str(status)).inc()
         self._seconds.labels(self._service, store).observe(seconds)

@@ -9,10 +9,10 @@ from forebay.http.messages import Answer, json_answer
 from forebay.http.server import MAX_BODY
 
 _ERRORS = {
-    "400": "what is wrong, and what to write instead",
+    "400": "the request is wrong; the error contains the remedy",
     "401": "a token or login is required",
-    "404": "there is no such store, or nothing under the key",
-    "503": "not read yet, or not as far as was asked for, or too many at once: retry",
+    "404": "there is no such store, or no entry with the key",
+    "503": "not read yet, or not up to the requested offsets, or too many requests: retry",
 }
 _STORE = {"name": "store", "in": "path", "required": True, "schema": {"type": "string"}}
 _KEY = {
@@ -20,7 +20,7 @@ _KEY = {
     "in": "path",
     "required": True,
     "schema": {"type": "string"},
-    "description": "a key of several fields is several parts",
+    "description": "a key of several fields has a path part for each",
 }
 
 
@@ -28,15 +28,17 @@ def _parameter(name: str, kind: str, text: str) -> dict[str, Any]:
     return {"name": name, "in": "query", "schema": {"type": kind}, "description": text}
 
 
-_PARTIAL = _parameter("partial", "boolean", "where servers hold parts: take what those have that answer")
+_PARTIAL = _parameter(
+    "partial", "boolean", "if servers hold parts of the tasks: accept the result of those that answer"
+)
 _READ = [
     _PARTIAL,
-    _parameter("limit", "integer", "entries at most"),
-    _parameter("at_least", "string", "topic-partition:offset that the answer must contain. Repeatable"),
-    _parameter("wait_ms", "integer", "how long to wait for that"),
+    _parameter("limit", "integer", "maximum number of entries"),
+    _parameter("at_least", "string", "topic-partition:offset that the result must include. Repeatable"),
+    _parameter("wait_ms", "integer", "how long to wait for at_least"),
     _parameter("since", "string", "ms, or a time with its zone"),
     _parameter("until", "string", "ms, or a time with its zone"),
-    _parameter("as_of", "string", "the version valid then"),
+    _parameter("as_of", "string", "ms, or a time with its zone: the version that was valid then"),
     _parameter("order", "string", "asc or desc"),
 ]
 _RANGE = [_parameter(name, "string", f"keys: {name}") for name in ("from", "to", "after", "prefix")]
@@ -60,7 +62,7 @@ def _paths(has_sql: bool) -> dict[str, Any]:
     paths: dict[str, Any] = {
         "/stores": {"get": _operation("the stores", [], json_)},
         "/stores/{store}": {"get": _operation("entries of all keys, in order", [_STORE, *_READ, *_RANGE], json_)},
-        "/stores/{store}/{key}": {"get": _operation("what is under a key", [_STORE, _KEY, *_READ], json_)},
+        "/stores/{store}/{key}": {"get": _operation("entries of a key", [_STORE, _KEY, *_READ], json_)},
         "/changes/{store}": {"get": _operation("every change as it is committed", [_STORE, begin, _PARTIAL], events)},
         "/changes/{store}/{key}": {"get": _operation("changes of a key", [_STORE, _KEY, begin, _PARTIAL], events)},
         "/healthz": {"get": {"summary": "alive", "responses": {"200": {"description": "yes"}}, "security": []}},
@@ -82,7 +84,7 @@ def _paths(has_sql: bool) -> dict[str, Any]:
 
 
 def openapi(has_sql: bool) -> Answer:
-    """Return the document."""
+    """Return the response with the OpenAPI document."""
     schemes = {"token": {"type": "http", "scheme": "bearer"}, "login": {"type": "http", "scheme": "basic"}}
     error = {"type": "object", "properties": {"error": {"type": "string"}}}
     document = {

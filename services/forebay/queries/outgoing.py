@@ -1,4 +1,4 @@
-"""Encodes a record that a user has written as text, by the formats that a job declares for its topic."""
+"""Encodes a record that a user has written as text, in the formats that a job declares for its topic."""
 
 from __future__ import annotations
 
@@ -24,12 +24,12 @@ from forebay.serde.json_format import json_of
 
 
 class WrongRecord(ValueError):
-    """The record can't be written to the topic; the message says what to write."""
+    """The record can't be written to the topic. The message contains the remedy."""
 
 
 @dataclass(frozen=True, slots=True)
 class Outgoing:
-    """A record as bytes."""
+    """An encoded record."""
 
     topic: str
     key: bytes | None
@@ -45,11 +45,11 @@ def encode_record(
     services: Iterable[Service],
     kafka: KafkaSettings,
 ) -> Outgoing:
-    """Return a record of texts, encoded.
+    """Return the encoded record of a key and value that are given as texts.
 
     Args:
         value: None deletes a row of a table.
-        timestamp: in ms; None: when it is sent.
+        timestamp: in ms; None: the time at which it is sent.
 
     Raises:
         WrongRecord: no job declares the topic, or a text does not fit its format.
@@ -97,7 +97,7 @@ def _key(kind: Format[Any], text: str) -> Any:
 
 
 def _value(kind: Format[Any], text: str) -> Any:
-    """Return the value of a text: JSON, except for texts and bytes, which may also be written as they are."""
+    """Return the value of a text, which is JSON except for texts, UUIDs and bytes."""
     if kind.type in (str, uuid.UUID, bytes):
         return _key(kind, text)
     try:
@@ -115,7 +115,7 @@ def _value(kind: Format[Any], text: str) -> Any:
 def _record_value(record: type[Any], text: str) -> Any:
     try:
         codec = json_of(record).codec(no_contracts)
-    except TypeError:  # decimals and bytes have no place in JSON; here they are written as texts
+    except TypeError:  # the JSON format has no decimals and bytes; here they are written as texts
         value = json.loads(text)
         unknown = sorted(set(value) - set(fields_of(record))) if isinstance(value, dict) else ()
         if unknown:

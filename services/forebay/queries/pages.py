@@ -1,4 +1,4 @@
-"""Queries over HTTP: JSON for pulls, server-sent events for pushes."""
+"""Queries over HTTP: JSON for pull queries, server-sent events for push queries."""
 
 from __future__ import annotations
 
@@ -27,10 +27,10 @@ class QueryPages:
     """Answers queries of a job's stores.
 
     Args:
-        stores: gives them as they are now.
-        silent_seconds: after which a push without changes sends a comment, so that both sides notice a connection
-        that is gone.
-        parts: the others' stores, where `stores` are those of one part.
+        stores: returns the current stores.
+        silent_seconds: time after which a push query without changes sends a comment, so that both sides notice a
+            lost connection.
+        parts: the stores of all parts, if `stores` are those of one part.
     """
 
     def __init__(
@@ -44,7 +44,7 @@ class QueryPages:
         self._parts = parts
 
     def answer(self, request: Request) -> Answer:
-        """Answer a request; an error of the request or of the server is reported as `{"error": ...}`."""
+        """Return the response to a request. Errors of the request or the server are returned as `{"error": ...}`."""
         try:
             match request.path:
                 case ("stores",):
@@ -128,17 +128,21 @@ def _missing(stores: JobStores | PartedStores) -> tuple[int, ...]:
 
 
 def _join(parts: list[str]) -> str:
-    """Return the key of a path: several parts are a key of several fields (`forebay.stores.keys.join_key`)."""
+    """Return the key of a path, whose parts are the fields of the key (`forebay.stores.keys.join_key`)."""
     return parts[0] if len(parts) == 1 else join_key(*parts)
 
 
-def _show(store: Store[Any], found: Found, missing: tuple[int, ...]) -> dict[str, Any]:
-    shown = {"entries": [shown_entry(store, entry) for entry in found.entries], **_batches(found), "more": found.more}
+def _show(store: Store[Any], result: Found, missing: tuple[int, ...]) -> dict[str, Any]:
+    shown = {
+        "entries": [shown_entry(store, entry) for entry in result.entries],
+        **_batches(result),
+        "more": result.more,
+    }
     return shown | ({"missing": missing} if missing else {})
 
 
-def _batches(found: Found) -> dict[str, Any]:
-    return {"batches": found.batches}
+def _batches(result: Found) -> dict[str, Any]:
+    return {"batches": result.batches}
 
 
 def _json(status: int, content: dict[str, Any], missing: tuple[int, ...] = ()) -> Answer:

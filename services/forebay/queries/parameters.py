@@ -1,4 +1,4 @@
-"""A URL's parameters as bounds, limits and offsets."""
+"""Conversion of a URL's parameters to bounds, limits and offsets."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ LONGEST_WAIT_MS = 60_000
 _KEYS = {"from": "key_from", "to": "key_to", "after": "after", "prefix": "prefix"}
 _TIMES = {"since": "time_from", "until": "time_to", "as_of": "as_of"}
 _DIGITS = 19
-"""Digits that a number may have: Kafka's offsets have as many."""
+"""Maximum digits of a number, which is that of Kafka's offsets."""
 _REACHED = re.compile(rf"(?P<topic>.+)-(?P<partition>[0-9]{{1,{_DIGITS}}}):(?P<offset>[0-9]{{1,{_DIGITS}}})")
 _TIME_LIMIT = 1 << 62
 
@@ -27,27 +27,27 @@ Parameters = Mapping[str, list[str]]
 
 
 def check_names(parameters: Parameters, allowed: Iterable[str]) -> None:
-    """Raise WrongQuery for unknown parameters; the message names the known ones."""
+    """Raise WrongQuery for unknown parameters."""
     unknown = sorted(set(parameters) - set(allowed))
     if unknown:
         raise WrongQuery(f"there is no parameter {', '.join(unknown)}: choose from {', '.join(allowed)}")
 
 
 READ = (*_KEYS, *_TIMES, "order", "limit", "at_least", "wait_ms", "partial")
-"""Parameters of a read."""
+"""Parameters of a pull query."""
 FOLLOW = ("begin", "partial")
-"""Parameters of a push."""
+"""Parameters of a push query."""
 
 
 def bounds_of(parameters: Parameters) -> Bounds:
-    """Return the bounds asked for. Raises WrongQuery."""
+    """Return the bounds that the parameters specify. Raises WrongQuery."""
     given: dict[str, Any] = {field: _one(parameters, name) for name, field in _KEYS.items() if name in parameters}
     given |= {field: _time(parameters, name) for name, field in _TIMES.items() if name in parameters}
     return Bounds(**given, descending=choice(parameters, "order", ("asc", "desc")) == "desc")
 
 
 def choice(parameters: Parameters, name: str, values: tuple[str, ...]) -> str:
-    """Return a parameter that is one of `values`, the first by default. Raises WrongQuery."""
+    """Return a parameter that must be one of `values`, of which the first is the default. Raises WrongQuery."""
     value = _one(parameters, name) if name in parameters else values[0]
     if value not in values:
         raise WrongQuery(f"{name}={value}: choose from {', '.join(values)}")
@@ -55,7 +55,7 @@ def choice(parameters: Parameters, name: str, values: tuple[str, ...]) -> str:
 
 
 def number(parameters: Parameters, name: str, default: int, least: int, most: int) -> int:
-    """Return a number. Raises WrongQuery."""
+    """Return a parameter that must be a number from `least` to `most`. Raises WrongQuery."""
     if name not in parameters:
         return default
     text = _one(parameters, name)

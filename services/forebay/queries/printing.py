@@ -31,14 +31,14 @@ class _Topic:
 
 
 def follow_topic(kafka: KafkaSettings, statement: Print) -> Tail:
-    """Return what follows the topic of a PRINT. Raises Unavailable."""
+    """Return an iterator of the records of a PRINT's topic. Raises Unavailable."""
     text = cast(Codec[Any], _Text())
     topic = cast(Source, _Topic(statement.subject))
     return Tail(kafka, lambda _: (text, text), topic, statement.from_beginning)
 
 
 def print_rows(tail: Tail, statement: Print) -> Iterator[dict[str, Any] | None]:
-    """Yield the lines of an answer: columns, a row per record, and the end if there is one; None for silence."""
+    """Yield the lines of the response: columns, a row per record, and the end at a LIMIT; None for silence."""
     read = shown = 0
     try:
         yield {"columns": [{"name": name, "type": kind} for name, kind in _TYPES.items()]}

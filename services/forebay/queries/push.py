@@ -1,4 +1,4 @@
-"""Following a topic of SQL's rows: every record that is committed, in the order of its partition."""
+"""Reads the committed records of a topic of SQL rows, in the order of each partition."""
 
 from __future__ import annotations
 
@@ -23,10 +23,10 @@ _SILENT_POLLS = 20
 
 
 class Tail:
-    """Records of a topic as key, row, timestamp in ms and where they come from; None whenever none came for 2 seconds.
+    """An iterator of a topic's records: key, row, timestamp in ms and origin. It yields None after 2 silent seconds.
 
     Args:
-        stops_at_end: Whether it stops at the records that are committed now.
+        stops_at_end: Whether to stop at the current end of the topic.
 
     Raises:
         Unavailable: the broker can't be reached, or has no such topic.
@@ -43,10 +43,10 @@ class Tail:
         self._ends: set[int] | None = None
         self._key, self._value = codecs(source)
         self._topic = source.topic
-        # A group of its own for each reader. Nothing is committed, and a shared group would need a right on its name.
+        # Each reader has its own group. Nothing is committed, and a shared group would need a right on its name.
         options = {"group.id": f"forebay-sql-{uuid.uuid4().hex}", "enable.auto.commit": False}
         if stops_at_end:
-            # The end is needed as an event: a transaction's marker, which is no message, may be the last offset.
+            # Request the end as an event, because the last offset may be a transaction marker, which is no message.
             options["enable.partition.eof"] = True
         self._consumer = Consumer(kafka.consumer(**options, **{"isolation.level": "read_committed"}))
         try:
@@ -62,7 +62,7 @@ class Tail:
         while self._ends is None or self._ends:
             message = self._consumer.poll(_POLL_SECONDS)
             if message is None:
-                # The caller writes something to the client then, which is how it learns that the client is gone.
+                # At None, the caller writes to the client, and so notices a lost connection.
                 silent += 1
                 if silent % _SILENT_POLLS == 0:
                     yield None
@@ -77,7 +77,7 @@ class Tail:
                 continue
             partition, offset = message.partition(), message.offset() or 0
             if offset < read.get(partition, 0):
-                continue  # after another leader's election the client may hand over records once more
+                continue  # after a leader election, the client may return records again
             read[partition] = offset + 1
             key, value = message.key(), message.value()
             try:
@@ -88,9 +88,9 @@ class Tail:
                     Origin(partition or 0, offset, cast(Headers, message.headers() or [])),
                 )
             except DecodeError:
-                # What does not fit its declaration is in the job's `.errors`; it is not a row here either.
+                # A record that does not match its declaration goes to the job's `.errors`. It is no row here either.
                 continue
 
     def close(self) -> None:
-        """Follow no more."""
+        """Stop reading the topic."""
         self._consumer.close()

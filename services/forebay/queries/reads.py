@@ -1,4 +1,4 @@
-"""Reads of one task's rows, by kind of store."""
+"""Reads of one task's rows, by store format."""
 
 from __future__ import annotations
 
@@ -22,21 +22,21 @@ _BEGINNING = -(1 << 62)
 
 
 class WrongQuery(ValueError):
-    """The store does not support the query; the message says which queries it supports."""
+    """The store does not support the query. The message lists what it supports."""
 
 
 @dataclass(frozen=True, slots=True)
 class Bounds:
-    """What of a store is wanted; None: open.
+    """The bounds of a read; None: no bound.
 
     Args:
-        key_from, key_to: inclusive, in order of the keys' UTF-8 bytes.
-        after: keys above this one.
-        prefix: keys that begin with it.
-        time_from, time_to: ms, inclusive. Of windows: their start. Of sessions: those that overlap, of all keys those
-            that end then. Of versions: their validity.
-        as_of: ms; the version valid then.
-        descending: whether the last comes first.
+        key_from, key_to: inclusive, in the order of the keys' UTF-8 bytes.
+        after: exclusive lower bound of keys.
+        prefix: prefix of keys.
+        time_from, time_to: ms, inclusive. For windows: their start. For sessions: sessions that overlap the interval
+            (of a key) or end in it (of all keys). For versions: their validity.
+        as_of: ms; selects the version that was valid then.
+        descending: whether the order is reversed.
     """
 
     key_from: str | None = None
@@ -50,13 +50,13 @@ class Bounds:
 
     @property
     def given(self) -> set[str]:
-        """Names of what is not left open."""
+        """The names of the bounds that are set."""
         values = ((field.name, getattr(self, field.name)) for field in fields(self))
         return {name for name, value in values if value is not None and value is not False}
 
     @property
     def times(self) -> tuple[int, int]:
-        """The times, with what is open filled in."""
+        """The bounds of time, with the smallest and largest time for None."""
         low = _BEGINNING if self.time_from is None else self.time_from
         return low, FOREVER if self.time_to is None else self.time_to
 
@@ -69,11 +69,14 @@ _NONE: frozenset[str] = frozenset()
 
 @dataclass(frozen=True, slots=True)
 class Reads:
-    """How a kind of store is read.
+    """The reads that a store format supports.
 
     Args:
-        by_key: bounds that a look-up of one key can have; in_all: those of a read of all keys.
-        lookup: gives a key's entries; scan: those of all keys, in order of `order`.
+        by_key: bounds that a look-up of one key supports.
+        in_all: bounds that a read of all keys supports.
+        lookup: returns a key's entries.
+        scan: returns the entries of all keys, in the order of `order`.
+        order: returns the sort key of an entry.
     """
 
     by_key: frozenset[str]
@@ -84,7 +87,7 @@ class Reads:
 
 
 def reads_of(store: Store[Any]) -> Reads:
-    """Return how a store is read. Raises WrongQuery: it can't be."""
+    """Return the reads that a store supports. Raises WrongQuery if it can't be queried."""
     for kind, reads in _READS.items():
         if isinstance(store, kind):
             return reads
@@ -92,7 +95,7 @@ def reads_of(store: Store[Any]) -> Reads:
 
 
 def check_bounds(store: Store[Any], bounds: Bounds, allowed: frozenset[str], what: str) -> None:
-    """Raise WrongQuery for bounds that the store does not support; the message names the supported ones."""
+    """Raise WrongQuery for bounds that the store does not support."""
     wrong = bounds.given - allowed
     if wrong:
         raise WrongQuery(
@@ -138,8 +141,8 @@ def _windows_scan(store: WindowStore[Any], bounds: Bounds) -> Iterator[Entry]:
     return (_of_window(store, value) for value in fetch(bounds.key_from, bounds.key_to, *bounds.times))
 
 
-def _of_window(store: WindowStore[Any], found: WindowEntry[Any]) -> Entry:
-    return Entry(found.key, found.value, *store.window_from(found.start), found.timestamp)
+def _of_window(store: WindowStore[Any], entry: WindowEntry[Any]) -> Entry:
+    return Entry(entry.key, entry.value, *store.window_from(entry.start), entry.timestamp)
 
 
 def _sessions_get(store: SessionStore[Any], key: str, bounds: Bounds) -> Iterator[Entry]:
@@ -156,8 +159,8 @@ def _sessions_scan(store: SessionStore[Any], bounds: Bounds) -> Iterator[Entry]:
     return map(_of_session, find(bounds.key_from, bounds.key_to, *bounds.times))
 
 
-def _of_session(found: SessionEntry[Any]) -> Entry:
-    return Entry(found.key, found.value, found.start, found.end)
+def _of_session(entry: SessionEntry[Any]) -> Entry:
+    return Entry(entry.key, entry.value, entry.start, entry.end)
 
 
 def _versions_get(store: VersionedKeyValueStore[Any], key: str, bounds: Bounds) -> Iterator[Entry]:
@@ -183,7 +186,7 @@ def _lists_scan(store: ListValueStore[Any], _bounds: Bounds) -> Iterator[Entry]:
 
 
 def _by_key(entry: Entry) -> tuple[Any, ...]:
-    # Tasks are merged in the stores' order, which is that of the keys' UTF-8 bytes.
+    # Tasks are merged in the order of the stores, which is the order of the keys' UTF-8 bytes.
     return (entry.key.encode(),)
 
 

@@ -1,4 +1,4 @@
-"""A replica of one task's stores: as of the last committed batch, read by many threads."""
+"""A replica of one task's stores as of the last commit, which many threads read."""
 
 from __future__ import annotations
 
@@ -11,23 +11,23 @@ from typing import Any
 
 from forebay.codec import Codec, Unavailable
 from forebay.queries.entries import Entry, changed_entry
-from forebay.queries.kept import Mark, mark_of, stores_of
 from forebay.queries.reads import Bounds, reads_of
+from forebay.queries.saved_rows import Mark, mark_of, stores_of
 from forebay.queries.subscription import Change, Subscription
 from forebay.runtime.changelog.sub_topology_log import SubTopologyLog
 from forebay.runtime.maintenance.follower import ChangelogsAnew, FollowedTask, Offsets
 from forebay.runtime.protocol.position import TaskPosition
 from forebay.stores.binding import Store, TaskStores
-from forebay.stores.copies import CopyTable
 from forebay.stores.kinds import recorded_kind
 from forebay.stores.memory import MemoryTable
 from forebay.stores.rows import Journal
+from forebay.stores.standby_tables import CopyTable
 from forebay.stores.table import Table, prefix_end
 from forebay.stores.upgrade import is_of_kind
 from forebay.stores.values import BytesCodec
 
 STORED = BytesCodec()
-"""Leaves a value as its bytes."""
+"""Returns a value's bytes without decoding."""
 
 _AT_ONCE = 20_000
 _MOST_AT_ONCE = 250_000
@@ -37,21 +37,22 @@ _CLOCKS_DIFFER_S = 60.0
 
 
 class _Clock:
-    """A task's time as its last committed batch left it (implements `Clock`)."""
+    """A task's time as of its last commit (implements `Clock`)."""
 
     def __init__(self) -> None:
         self.closing_time = -1
 
 
 class TaskReplica(FollowedTask):
-    """One task's stores. Every read sees them as of one committed batch.
+    """The replicated stores of one task. Every read returns the state as of one commit.
 
     Args:
-        task: its number.
-        log: of the task's sub-topology.
-        codecs: of the stores' records, by store.
-        table: where the rows are; in memory unless given.
-        kept_s: how long the changelogs keep deletes: a table in a file that was not updated for so long is rebuilt.
+        task: number of the task.
+        log: changelogs of the task's sub-topology.
+        codecs: codecs of the stores' records, by store.
+        table: table for the rows; None: in memory.
+        kept_s: how long the changelogs keep deletes, in seconds. A table in a file that was not updated for longer
+            is rebuilt.
     """
 
     def __init__(
@@ -67,7 +68,7 @@ class TaskReplica(FollowedTask):
         self.task = task
         self.batch = -1
         self.is_current = False
-        """Whether everything committed when it was last looked at is in."""
+        """Whether the replica contains everything that was committed at the last check."""
         self.ends: dict[tuple[str, int], int] = {}
         """Input offsets up to which the rows include all records."""
         self._job = ""
@@ -81,7 +82,7 @@ class TaskReplica(FollowedTask):
         self._lock = threading.RLock()
         self._subscriptions: list[Subscription] = []
         self._read_until: dict[Subscription, bytes] = {}
-        """Where the next piece of rows begins, of subscriptions that have not been given all of them."""
+        """The begin of the next piece of rows, for subscriptions that have not received all rows yet."""
         self._noted = 0.0
         if table is not None:
             self._go_on(table, kept_s)
@@ -89,8 +90,8 @@ class TaskReplica(FollowedTask):
     def _go_on(self, table: CopyTable, kept_s: float) -> None:
         """Resume at the table's position; empty a table that can't be resumed."""
         now = time.time()
-        # Only half of the retention counts, because the age is the difference of two clocks. A mark from the future
-        # proves nothing.
+        # Accept only half of the retention, because the age is the difference of two clocks. A mark from the future is
+        # not trusted.
         mark = mark_of(table, self._log, now - kept_s / 2)
         if mark is not None and mark.read_s > now + _CLOCKS_DIFFER_S:
             mark = None
@@ -133,7 +134,7 @@ class TaskReplica(FollowedTask):
         return self.batch
 
     def take(self, topic: str, offset: int, key: bytes, value: bytes | None, timestamp: int) -> None:
-        """Take a record. A replica that is far behind has no readers, so it may apply rows before their commit ends."""
+        """Add a record. A replica that is far behind has no readers, so it may apply rows before their commit ends."""
         super().take(topic, offset, key, value, timestamp)
         if self.is_current:
             return
@@ -153,13 +154,13 @@ class TaskReplica(FollowedTask):
         return Mark(stores_of(self._log), position, dict(ends), self.committed_ms, time.time()).tag
 
     def _note(self, ends: Offsets) -> None:
-        """Write down now and then that everything was read, though nothing changed."""
+        """Store about once a minute that everything was read, although nothing changed."""
         if self._file is not None and self._position is not None and time.monotonic() - self._noted > _NOTE_SECONDS:
             with self._lock:
                 self._table.apply((), self._tag(ends))
 
     def _misread(self, store: str) -> Unavailable | None:
-        """Return why a store's rows can't be read: the job wrote them as another kind than is declared here."""
+        """Return the error if the job wrote a store's rows in another format than this release declares, else None."""
         declared, recorded = self._stores[store], recorded_kind(self._table, store)
         if not recorded or is_of_kind(declared, recorded):
             return None
@@ -171,18 +172,18 @@ class TaskReplica(FollowedTask):
     def get(
         self, store: str, key: str, bounds: Bounds, limit: int, codec: Codec[Any] | None = None
     ) -> tuple[int, list[Entry]]:
-        """Return the commit number, and the entries of a key, `limit` at most; `codec`: instead of the store's."""
+        """Return the commit number and at most `limit` entries of a key. `codec` replaces the store's."""
         return self._read(store, lambda bound: islice(reads_of(bound).lookup(bound, key, bounds), limit), codec)
 
     def scan(self, store: str, bounds: Bounds, limit: int, codec: Codec[Any] | None = None) -> tuple[int, list[Entry]]:
-        """Return the same of all keys, in order."""
+        """Return the commit number and at most `limit` entries of all keys, in order. `codec` replaces the store's."""
         return self._read(store, lambda bound: islice(reads_of(bound).scan(bound, bounds), limit), codec)
 
     def subscribe(self, subscription: Subscription, snapshot: bool) -> None:
         """Publish changes to a subscription from now on; with `snapshot`, only of rows that `rows` has yielded."""
         with self._lock:
             misread = self._misread(subscription.store)
-            # Before the subscription is added: a client must not wait for changes that can't be decoded.
+            # Check before adding the subscription: a client must not wait for changes that can't be decoded.
             if misread is not None:
                 raise misread
             self._subscriptions.append(subscription)
@@ -190,7 +191,7 @@ class TaskReplica(FollowedTask):
                 self._read_until[subscription] = subscription.store.encode() + b"\0"
 
     def rows(self, subscription: Subscription) -> Iterator[Change]:
-        """Yield the rows of a subscription that wants them, until it ends.
+        """Yield the rows that a subscription selects, until it ends.
 
         The lock is held for one piece at a time, so a slow reader blocks no other reader, and uses the memory of one
         piece. A row that changes before its piece is read is yielded with that change; a row that changes afterwards is
@@ -207,7 +208,7 @@ class TaskReplica(FollowedTask):
     def _next_piece(
         self, subscription: Subscription, end: bytes | None
     ) -> tuple[int, list[tuple[bytes, bytes]]] | None:
-        """Return the batch and the next rows; None after the last one, and if the subscription has ended."""
+        """Return the commit number and the next rows; None after the last row, and if the subscription has ended."""
         with self._lock:
             begin = self._read_until.get(subscription)
             if begin is None or subscription.end is not None:
@@ -228,17 +229,17 @@ class TaskReplica(FollowedTask):
             if subscription in self._subscriptions:
                 self._subscriptions.remove(subscription)
 
-    def _stand_at(self, found: TaskPosition) -> None:
-        self._position = found
-        self._job, self.batch = found.checkpoint, found.n
-        self._clock.closing_time = max(found.stream_time, found.closing_time)
-        self.ends = {(topic, partition): end for topic, partition, end in found.ends}
+    def _stand_at(self, position: TaskPosition) -> None:
+        self._position = position
+        self._job, self.batch = position.checkpoint, position.n
+        self._clock.closing_time = max(position.stream_time, position.closing_time)
+        self.ends = {(topic, partition): end for topic, partition, end in position.ends}
 
     def _read(
         self, store: str, read: Callable[[Store[Any]], islice[Entry]], codec: Codec[Any] | None
     ) -> tuple[int, list[Entry]]:
         with self._lock:
-            # Under the lock: a commit may record another format in between.
+            # Check under the lock, because a commit may record another format in between.
             misread = self._misread(store)
             if misread is not None:
                 raise misread

@@ -10,12 +10,12 @@ from confluent_kafka.admin import AdminClient
 
 from forebay.codec import Unavailable
 from forebay.kafka.admin import TopicAdmin
-from forebay.kafka.ends import partition_ends
+from forebay.kafka.partition_ends import partition_ends
 from forebay.kafka.settings import KafkaSettings
 
 
 class Outgoing(Protocol):
-    """A record as bytes; without a timestamp (ms) it has the time at which it is sent."""
+    """An encoded record. A timestamp (ms) of None is the time at which it is sent."""
 
     @property
     def topic(self) -> str: ...
@@ -31,7 +31,7 @@ _SECONDS = 20.0
 
 
 def send_records(kafka: KafkaSettings, records: Sequence[Outgoing]) -> None:
-    """Send records, in their order, and wait for the broker. Raises Unavailable if it does not take all of them."""
+    """Send records in order, and wait for the broker. Raises Unavailable if it does not accept all of them."""
     refused: list[KafkaError] = []
 
     def on_delivery(error: KafkaError | None, _message: Message) -> None:

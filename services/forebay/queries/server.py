@@ -1,4 +1,4 @@
-"""A query server: follows a job's changelogs and answers queries of its stores, until it is stopped."""
+"""A query server, which follows a job's changelogs and answers queries of its stores."""
 
 from __future__ import annotations
 
@@ -20,11 +20,10 @@ from forebay.http.server import HttpServer
 from forebay.job import load_job, plans_of
 from forebay.kafka.codecs import reading_codec
 from forebay.kafka.identities import queries_group
-from forebay.kafka.patience import keep_trying
 from forebay.kafka.registry import shared_registry
+from forebay.kafka.retrying import keep_trying
 from forebay.kafka.settings import KafkaSettings
 from forebay.queries.gate import Gate
-from forebay.queries.kept import Files
 from forebay.queries.merged_topics import MergedTopics
 from forebay.queries.metrics import QueryMetrics
 from forebay.queries.openapi import openapi
@@ -34,6 +33,7 @@ from forebay.queries.parts.servers import Settings
 from forebay.queries.parts.serving import ServedPart
 from forebay.queries.push import Tail
 from forebay.queries.replica import TaskReplica
+from forebay.queries.saved_rows import Files
 from forebay.queries.sending import send_records
 from forebay.queries.stores import JobStores
 from forebay.runtime.broker.tombstones import kept_seconds
@@ -55,17 +55,17 @@ class _Anew(Exception):
 
 
 class QueryServer:
-    """Serves a job's stores.
+    """A server of a job's stores.
 
     Args:
-        logic: settings that the job is run with: they shape its stores.
-        token, logins: what queries must send, the token or one of the logins; without both nothing. Health and
-            metrics are open.
-        directory: where rows are kept in files, of this process alone; None: they are in memory.
-        parts: this server holds a part of the tasks, others the rest; None: it holds all.
+        logic: settings of the job, which determine its stores.
+        token, logins: queries must send the token or one of the logins, if there are any. Health and metrics need
+            none.
+        directory: directory of this process alone for files of rows; None: rows are in memory.
+        parts: settings if this server holds only a part of the tasks; None: it holds all.
 
     Raises:
-        FilesInUse: another process has the directory. OSError: certificates of the parts can't be read.
+        FilesInUse: another process uses the directory. OSError: the CA certificates of the parts can't be read.
     """
 
     def __init__(
@@ -80,7 +80,7 @@ class QueryServer:
         parts: Settings | None = None,
     ) -> None:
         self._files = None if directory is None else Files(directory, application)
-        self._goes_on = True
+        self._resumes = True
         self._kafka = kafka
         self._service = service
         self._application = application
@@ -115,10 +115,10 @@ class QueryServer:
         """Serve until `stop` is set.
 
         Args:
-            every_seconds: how often the stores are brought up to date.
+            every_seconds: interval at which the stores are updated.
 
         Raises:
-            PortInUse: the port is taken. TopicMissing: the job has no changelogs. WrongParts: parts that don't fit.
+            PortInUse: the port is in use. TopicMissing: the job has no changelogs. WrongParts: the parts don't match.
         """
         server = HttpServer(self.answer, host, port, limits, tls)
         place = f"{'http' if tls is None else 'https'}://{host}:{server.port}"
@@ -130,10 +130,10 @@ class QueryServer:
             server.close()
 
     def follow(self, every_seconds: float, stop: threading.Event) -> None:
-        """Bring the stores up to date until `stop` is set; `answer` reads them.
+        """Update the stores, which `answer` reads, until `stop` is set.
 
         Raises:
-            TopicMissing: the job has no changelogs. WrongParts: parts that don't fit.
+            TopicMissing: the job has no changelogs. WrongParts: the parts don't match.
         """
 
         def pause(seconds: float) -> None:
@@ -155,27 +155,27 @@ class QueryServer:
                 self._files.close()
 
     def answer(self, request: Request) -> Answer:
-        """Answer one request."""
+        """Return the response to a request."""
         page = None if self._part is None else self._part.open_page(request, self.health)
         page = page or health_page(request, self.health, self._registry)
         if page is not None:
             return page
         begun = time.perf_counter()
         answer = self._gate.refusal(request) or self._route(request)
-        # Only names that are declared: a label from the request would make a time series for each typing error.
+        # Use only declared names as labels. Names from requests would create a time series for each typing error.
         named = request.path[1] if len(request.path) > 1 else ""
         store = named if named in self._stores.declared else ""
         self._metrics.count_answer(store, answer.status, time.perf_counter() - begun)
         return answer
 
     def read_statements(self) -> None:
-        """Answer SQL by the job's statements as they are now. Call it if those that compute did not change."""
+        """Use the job's current statements to answer SQL. Call it only if the queries among them did not change."""
         self._sql = self._sql_pages(None if self._part is None else self._part.all)
 
     def _route(self, request: Request) -> Answer:
         if request.path == ("openapi.json",):
             return openapi(self._sql is not None)
-        # A request from another server is answered from this server's own tasks: it must not be forwarded once more.
+        # Answer a request of another server from this server's own tasks, without forwarding it again.
         if self._part is not None and (request.forwarded or request.path[0] == "part"):
             return self._part.answer(request)
         if request.path == ("sql",) and self._sql is not None:
@@ -194,7 +194,7 @@ class QueryServer:
         from forebay.queries.printing import follow_topic  # noqa: PLC0415
         from forebay.queries.sql_pages import SqlPages  # noqa: PLC0415
 
-        # A view's topics have contracts, and producers that write by them.
+        # The topics of views have contracts, and producers of their own.
         sends = None if queryable.lower else partial(send_records, self._kafka)
         tail, follow = partial(Tail, self._kafka, queryable.codecs), partial(follow_topic, self._kafka)
         lag = partial(read_lag, self._kafka, self._application)
@@ -220,7 +220,7 @@ class QueryServer:
         return f"{self._application}-queries"
 
     def _begin(self) -> Follower:
-        """Return what follows the changelogs, into stores that are empty yet."""
+        """Create new stores, and return a follower that reads the changelogs into them."""
         try:
             tasks = count_followed(self._kafka, self._logs[0])
         except Exception as error:
@@ -237,25 +237,25 @@ class QueryServer:
             ]
             for sub_topology, (item, codecs) in enumerate(zip(self._logs, self._codecs, strict=True))
         ]
-        # A second beginning means that the changelogs were replaced. The files' positions are then worthless.
-        self._goes_on = False
-        # Replace the stores before the old ones close. A request then finds the new ones and is asked to retry, instead
-        # of a closed table.
+        # A second call means that the changelogs were replaced, so the positions in files are then useless.
+        self._resumes = False
+        # Replace the stores before closing the old ones. A request then reads the new stores, which ask it to retry,
+        # instead of a closed table.
         previous, self._stores = self._stores, JobStores([item.stores for item in self._logs], replicas, tasks)
         previous.close()
         followed = [(replica.task, replica) for sub_topology in replicas for replica in sub_topology]
         return follower_of(self._kafka, queries_group(self._application), followed)
 
     def _kept_seconds(self) -> float:
-        """Return how old files may be to resume from them, in seconds; 0: always start empty."""
-        if self._files is None or not self._goes_on:
+        """Return the maximum age of files to resume from, in seconds; 0: always start empty."""
+        if self._files is None or not self._resumes:
             return 0.0
         return kept_seconds(self._kafka, {topic for item in self._logs for topic in item.rows().topics})
 
     def _follow(
         self, follower: Follower, every_seconds: float, stop: threading.Event, pause: Callable[[float], None]
     ) -> None:
-        """Follow until `stop`; without a broker, the stores still answer with their last content."""
+        """Follow the changelogs until `stop`. Without a broker, the stores still answer with their last content."""
         on_round = self._round_is_over()
 
         def follow() -> None:

@@ -10,9 +10,9 @@ from forebay.builder.keys import Windowed
 from forebay.codec import DecodeError, EncodeError, Unavailable
 from forebay.http.messages import Answer, Request, json_answer
 from forebay.queries import parameters
+from forebay.queries.describe_extended import Lag, describe_extended
 from forebay.queries.entries import Entry
 from forebay.queries.events import SILENCE, written
-from forebay.queries.extended import Lag, describe_extended
 from forebay.queries.parts.asking import AllParts, missing_header
 from forebay.queries.parts.stores import PartedStores, PartsMissing
 from forebay.queries.printing import print_rows
@@ -36,31 +36,31 @@ from forebay.sql.transient import needs_topology, transient_of
 from forebay.time.base import Window
 
 LONGEST_SECONDS = 10
-"""That a pull may take to make its rows."""
+"""Maximum duration of a pull query, in seconds."""
 ANSWER_BYTES = 32 << 20
-"""Size of the rows that a pull may answer."""
+"""Maximum size of the rows of a pull query's response, in bytes."""
 SCANS = "ksql.query.pull.table.scan.enabled"
-"""Setting that refuses pull queries without a key."""
+"""The setting that disables pull queries without a key."""
 RANGE_SCANS = "ksql.query.pull.range.scan.enabled"
-"""Setting that refuses those by a range of keys as well."""
+"""The setting that also disables pull queries of a range of keys."""
 LIMITS = "ksql.query.pull.limit.clause.enabled"
-"""Setting that refuses pull queries with LIMIT."""
+"""The setting that disables pull queries with LIMIT."""
 SCANNED = 10_000
-"""Rows that a pull without a key reads at most, of any store."""
+"""Maximum rows that a pull query without a key reads from a store."""
 
 
 class SqlPages:
-    """Answers SQL.
+    """Answers the requests of `POST /sql`.
 
     Args:
-        queryable: the job that runs.
-        stores: gives the job's stores as they are now.
-        tail: follows a topic.
-        parts: the others' stores, where `stores` are those of one part.
+        queryable: the streams and tables of the running job.
+        stores: returns the job's current stores.
+        tail: reads a topic.
+        parts: the stores of all parts, if `stores` are those of one part.
         send: sends records of INSERT INTO ... VALUES; None: they are refused.
-        follow: follows the topic of a PRINT; None: PRINT is refused.
-        lag: of the job by topic; None: DESCRIBE ... EXTENDED shows what DESCRIBE does.
-        watch: follows several topics; None: push queries of joins and groups are refused.
+        follow: reads the topic of a PRINT; None: PRINT is refused.
+        lag: returns the job's lag by topic; None: DESCRIBE ... EXTENDED shows the same as DESCRIBE.
+        watch: reads several topics; None: push queries of joins and groups are refused.
     """
 
     def __init__(
@@ -89,7 +89,7 @@ class SqlPages:
         )
 
     def answer(self, request: Request) -> Answer:
-        """Answer a request; an error in it is reported as `{"error": ...}` with its line and column."""
+        """Return the response to a request. An error in it is returned as `{"error": ...}` with line and column."""
         if request.method != "POST":
             return _error(405, 'send the statement with POST, as text or as JSON: {"sql": "SELECT ..."}')
         try:
@@ -129,9 +129,9 @@ class SqlPages:
         return describe(self._queryable.program(), command)
 
     def _pull(self, reading: Reading, asked: Asked) -> tuple[Iterator[dict[str, Any]], tuple[int, ...]]:
-        """Return the rows of a table as of now, and the parts that are missing.
+        """Return the current rows of a table, and the missing parts.
 
-        All is read before the answer begins, so that an error has its status.
+        All rows are read before the response begins, so that an error can set its status.
         """
         if reading.keys is None and not self._may_scan and not (reading.is_range and self._may_range):
             raise SqlError(asked.statement.place, f"{SCANS} is false: name keys with = or IN, or set it to true")
@@ -172,14 +172,17 @@ class SqlPages:
         return iter([head(reading.columns), *rows, {"end": end}]), missing
 
     def _read_topic(self, reading: Reading, asked: Asked) -> Iterator[dict[str, Any]]:
-        """Return the rows of a topic that no query here keeps as a table."""
+        """Return the rows of a topic that no query of this job stores as a table."""
         rows, more = _within_limits(reading, scan(reading.source, reading, self._tail, asked.statement.place))
         return iter([head(reading.columns), *rows, {"end": {"rows": len(rows), "more": more}}])
 
     def _insert(self, statement: InsertValues) -> Iterator[dict[str, Any]]:
-        """Send a record to its topic, and return what was sent. Raises SqlError, EncodeError, Unavailable."""
+        """Send a record to its topic, and return the response lines. Raises SqlError, EncodeError, Unavailable."""
         if self._send is None:
-            raise SqlError(statement.place, "this server only reads: INSERT INTO ... VALUES is for files of SQL")
+            raise SqlError(
+                statement.place,
+                "this server can't insert rows: INSERT INTO ... VALUES needs a job whose SQL files declare the target",
+            )
         record = record_of(statement, self._catalog)
         self._send([record])
         columns = [{"name": "topic"}, {"name": "records"}]
@@ -198,7 +201,7 @@ class SqlPages:
 
 
 def check_size(size: int) -> None:
-    """Refuse an answer of too many bytes. Raises WrongQuery."""
+    """Raise WrongQuery if a response has too many bytes."""
     if size > ANSWER_BYTES:
         raise WrongQuery(
             f"the answer is larger than {ANSWER_BYTES} bytes (limit ANSWER_BYTES): name keys, select fewer columns, "
@@ -214,7 +217,7 @@ def _entries(
     if reading.as_of is not None:
         bounds, store = Bounds(as_of=reading.as_of), readable.history
         if reading.keys is None:
-            raise WrongQuery("FOR SYSTEM_TIME AS OF reads former rows by key: write WHERE key = ... or IN (...)")
+            raise WrongQuery("FOR SYSTEM_TIME AS OF needs the keys: add WHERE key = ... or key IN (...)")
     if reading.keys is None:
         page = stores.scan(store, bounds, SCANNED)
         return page.entries, page.batches, page.more
@@ -239,7 +242,7 @@ def _row(readable: Readable, reading: Reading, entry: Entry) -> tuple[Any, ...] 
 
 
 def _within_limits(reading: Reading, rows: Iterable[tuple[Any, ...]]) -> tuple[list[dict[str, Any]], bool]:
-    """Return rows as lines of the answer, up to the query's LIMIT, and whether there are more. Raises WrongQuery."""
+    """Return the response lines of rows, up to the query's LIMIT, and whether there are more. Raises WrongQuery."""
     lines: list[dict[str, Any]] = []
     size = 0
     for row in rows:

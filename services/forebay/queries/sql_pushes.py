@@ -1,4 +1,4 @@
-"""Push queries of `POST /sql`: rows as they are written, or as the query's own topology computes them."""
+"""Push queries of `POST /sql`: rows of a topic, or rows that the query's own topology computes."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from forebay.sql.reading import Reading
 from forebay.sql.transient import Transient
 
 MOST_TOPOLOGIES = 10
-"""Push queries with a topology of their own that a process runs at a time."""
+"""Maximum concurrent push queries with their own topology in a process."""
 _PLACES = threading.Semaphore(MOST_TOPOLOGIES)
 _SIGN_SECONDS = 2.0
 Line = dict[str, Any]
@@ -35,14 +35,14 @@ class Batches(Protocol):
 
 
 Watch = Callable[[Sequence[str], bool], Batches]
-"""Follows topics, from their beginning if that is wanted. Raises Unavailable."""
+"""Reads topics, from their beginning if the second argument is true. Raises Unavailable."""
 
 
 class _Signs:
-    """Decides when an answer without rows gives a sign of life.
+    """Decides when a response without rows sends a sign of life.
 
-    The server notices between two pieces of an answer that its client is gone, or that it is closed itself. A query
-    whose WHERE no record meets must give a piece now and then, too.
+    Only between two chunks of a response does the server notice a lost client or its own stop. So a query whose WHERE
+    no record meets must send a chunk now and then, too.
     """
 
     def __init__(self) -> None:
@@ -50,7 +50,7 @@ class _Signs:
 
     @property
     def is_due(self) -> bool:
-        """Whether a sign is due; then the next one is due after another interval."""
+        """Whether a sign is due. If so, the next one is due after another interval."""
         now = time.monotonic()
         if now < self._due:
             return False
@@ -59,7 +59,7 @@ class _Signs:
 
 
 def push_rows(reading: Reading, tail: Tail) -> Iterator[Line | None]:
-    """Yield rows as they are written, each once, in the order of each key; without an end, or up to LIMIT."""
+    """Yield the lines of rows as they are written, each once, in the order of each key; for ever, or up to LIMIT."""
     try:
         yield head(reading.columns)
         count, signs = 0, _Signs()
@@ -84,26 +84,26 @@ def push_rows(reading: Reading, tail: Tail) -> Iterator[Line | None]:
             if reading.limit is not None and count >= reading.limit:
                 break
         yield {"end": {"rows": count}}
-    except (LimitReached, Unavailable) as error:  # the answer has begun, so its status can't say so
+    except (LimitReached, Unavailable) as error:  # the response has begun, so its status can't change
         yield {"error": str(error)}
     finally:
         tail.close()
 
 
 class Transients:
-    """Push queries that have a topology of their own.
+    """Push queries with their own topology.
 
     Args:
-        watch: follows the topics of their sources.
+        watch: reads the topics of their sources.
     """
 
     def __init__(self, watch: Watch) -> None:
         self._watch = watch
 
     def push(self, query: Transient, from_beginning: bool) -> Iterator[Line | None]:
-        """Return the rows that records change, as they change; without an end, or up to LIMIT. Raises Unavailable.
+        """Return the lines of rows as they change; for ever, or up to LIMIT. Raises Unavailable.
 
-        Nothing of the query is left when the iterator is closed.
+        Closing the iterator drops the state of the query.
         """
         if not _PLACES.acquire(blocking=False):
             raise Unavailable(
@@ -119,7 +119,7 @@ class Transients:
 
 
 class _Answer:
-    """The lines of an answer. Its topics are closed with it, also if no line of it was read."""
+    """The lines of a response. Closing it closes its topics, even if no line was read."""
 
     def __init__(self, query: Transient, batches: Batches, release: Callable[[], None]) -> None:
         self._lines = _lines(query, batches)
@@ -137,7 +137,7 @@ class _Answer:
             raise
 
     def close(self) -> None:
-        """Drop the query's state, and follow its topics no more."""
+        """Drop the query's state, and stop reading its topics."""
         release, self._release = self._release, None
         if release is not None:
             try:
@@ -164,7 +164,7 @@ def _lines(query: Transient, batches: Batches) -> Iterator[Line | None]:
                     yield {"end": {"rows": count}}
                     return
         yield {"end": {"rows": count}}
-    except (LimitReached, WrongQuery, Unavailable) as error:  # the answer has begun, so its status can't say so
+    except (LimitReached, WrongQuery, Unavailable) as error:  # the response has begun, so its status can't change
         yield {"error": str(error)}
 
 
@@ -176,7 +176,7 @@ def _line(query: Transient, changed: ChangedRow) -> Line:
 
 
 def head(columns: Sequence[Any]) -> Line:
-    """Return the first line of an answer: the names and types of its columns."""
+    """Return the first line of a response: the names and types of its columns."""
     return {"columns": [{"name": column.name, "type": str(column.type)} for column in columns]}
 
 

@@ -1,4 +1,4 @@
-"""Requests of `POST /sql`: one statement, as text or in JSON."""
+"""Parsing of the requests of `POST /sql`: one statement, as text or JSON."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ _FIELDS = dict.fromkeys(("sql", "from_beginning", "at_least", "wait_ms", "partia
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """A request, read.
+    """A parsed request.
 
     Args:
-        at_least: offsets that a pull must contain, `topic-partition:offset`.
-        caller: who asks, and whether for a partial answer.
+        at_least: offsets that the result of a pull query must include, `topic-partition:offset`.
+        caller: the client's authorization, and whether it accepts a partial response.
     """
 
     statement: Statement
@@ -34,7 +34,7 @@ class Asked:
 
 
 def body_of(request: Request) -> dict[str, Any]:
-    """Return the fields of a body, of which `sql` is a text. Raises ValueError."""
+    """Return the fields of a request's body, among them `sql`. Raises ValueError."""
     try:
         text = request.body.decode()
     except UnicodeDecodeError as error:
@@ -54,7 +54,7 @@ def body_of(request: Request) -> dict[str, Any]:
 
 
 def read(request: Request, *, lower: bool) -> Asked:
-    """Return what a request asks. Raises SqlError, ValueError."""
+    """Return the parsed request. Raises SqlError, ValueError."""
     given = body_of(request)
     statements = parse(given["sql"], lower=lower)
     begins = bool(given.get("from_beginning", False))
@@ -67,7 +67,10 @@ def read(request: Request, *, lower: bool) -> Asked:
     wait = given.get("wait_ms", parameters.WAIT_MS)
     at_least = given.get("at_least", [])
     if not isinstance(wait, int) or not 0 <= wait <= parameters.LONGEST_WAIT_MS or not isinstance(at_least, list):
-        raise ValueError(f"wait_ms is 0 to {parameters.LONGEST_WAIT_MS}, at_least a list of topic-partition:offset")
+        raise ValueError(
+            f"wait_ms must be a number from 0 to {parameters.LONGEST_WAIT_MS}, and at_least a list of texts such as "
+            "user_activity-2:1041"
+        )
     partial = given.get("partial", False) or request.parameters.get("partial") == ["true"]
     caller = Caller(request.authorization, takes_partial=bool(partial))
     return Asked(

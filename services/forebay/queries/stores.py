@@ -1,4 +1,4 @@
-"""All stores of a job as one: pull and push over the replicas of its tasks."""
+"""All stores of a job: pull and push queries over the replicas of its tasks."""
 
 from __future__ import annotations
 
@@ -19,19 +19,19 @@ from forebay.stores.binding import Store
 
 
 class UnknownStore(LookupError):
-    """The job has no such store; the message names those it has."""
+    """The job has no such store. The message lists its stores."""
 
 
 class NotCurrent(Unavailable):
-    """The stores are still being read, or not as far as the caller asked for; a retry helps."""
+    """The stores are still being read, or do not include the requested offsets yet. A retry helps."""
 
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """What a read gives.
+    """The result of a read.
 
     Args:
-        batches: number of the last committed batch that each task's entries contain, by task; -1: none yet.
+        batches: number of the last commit that the entries include, by task; -1: no commit yet.
         more: whether there are entries beyond the limit.
     """
 
@@ -42,7 +42,7 @@ class Found:
 
 @dataclass(frozen=True, slots=True)
 class Reached:
-    """An offset that reads must contain: the record there has been processed, or sent to a side topic."""
+    """An offset that a read must include: its record was processed, or sent to a side topic."""
 
     topic: str
     partition: int
@@ -53,18 +53,21 @@ class Reached:
 
 
 def not_reached(missing: Sequence[Reached]) -> None:
-    """Raise NotCurrent if there are any."""
+    """Raise NotCurrent if offsets are missing."""
     if missing:
-        raise NotCurrent(f"not processed, or not read yet: {', '.join(map(str, missing))}")
+        raise NotCurrent(
+            f"the server has not read the effects of {', '.join(map(str, missing))} yet: retry, or wait longer "
+            "(wait_ms)"
+        )
 
 
 class JobStores:
-    """Reads a job's stores.
+    """The stores of a job, or of a part of its tasks.
 
     Args:
         sub_topologies: the declared stores of each sub-topology.
-        replicas: of each sub-topology, by task; some tasks' alone, where others are held elsewhere.
-        tasks: of the job; 0: not known yet.
+        replicas: the replicas of each sub-topology, by task; only some tasks, if other servers hold the rest.
+        tasks: number of the job's tasks; 0: not known yet.
     """
 
     def __init__(
@@ -87,7 +90,7 @@ class JobStores:
 
     @property
     def subscribers(self) -> int:
-        """Subscriptions that are followed now."""
+        """The number of open subscriptions."""
         return len(self._subscriptions)
 
     def sub_topology(self, store: str) -> int:
@@ -96,7 +99,7 @@ class JobStores:
 
     @property
     def is_current(self) -> bool:
-        """Whether every task was read up to where it was when it was last looked at."""
+        """Whether every replica contains everything that was committed at its last check."""
         return all(replica.is_current for tasks in self._replicas for replica in tasks)
 
     def check(self, store: str) -> None:
@@ -109,10 +112,10 @@ class JobStores:
         check_bounds(declared, bounds, reads_of(declared).by_key, "a key")
         batches, merged_entries = {}, []
         for replica in self._of(store):
-            # All tasks are asked, because a producer with another partitioner may have put the key anywhere.
+            # Read all tasks, because a producer with another partitioner may have sent the key to any of them.
             batches[replica.task], entries = replica.get(store, key, bounds, limit + 1)
             merged_entries += entries
-        # One more than the limit was asked for: it shows whether there are more.
+        # One entry more than the limit was requested, to find out whether there are more.
         return Found(merged_entries[:limit], batches, len(merged_entries) > limit)
 
     def scan(self, store: str, bounds: Bounds, limit: int) -> Found:
@@ -134,7 +137,7 @@ class JobStores:
         """Return the last commit of each task, and at most `limit` entries with their tasks and encoded values.
 
         Args:
-            key: None: of all keys, in order.
+            key: None: all keys, in order.
 
         Raises:
             UnknownStore, WrongQuery, NotCurrent.
@@ -150,25 +153,25 @@ class JobStores:
             parts.append([(replica.task, entry) for entry in entries])
         if key is not None:
             return batches, list(islice(chain.from_iterable(parts), limit))
-        merged = heapq.merge(*parts, key=lambda each: order(each[1]), reverse=bounds.descending)
+        merged = heapq.merge(*parts, key=lambda task_entry: order(task_entry[1]), reverse=bounds.descending)
         return batches, list(islice(merged, limit))
 
     def ages(self, store: str) -> dict[str, int | None]:
-        """Return how old what a read gives may be.
+        """Return the maximum ages of the result of a read, in ms.
 
         Returns:
-            `commit_age_ms`, since the newest commit that the store's rows contain (None: there was none), which grows
-            while nothing changes; `checked_age_ms`, since all that was committed was read the last time.
+            `commit_age_ms`: time since the newest commit that the store's rows include (None: no commit), which grows
+            while nothing changes. `checked_age_ms`: time since everything that was committed was last read.
         """
         newest = max((replica.committed_ms for replica in self._of(store)), default=-1)
         age = None if newest < 0 else max(0, int(time.time() * 1000) - newest)
         return {"commit_age_ms": age, "checked_age_ms": int((time.monotonic() - self._looked) * 1000)}
 
     def wait_for(self, store: str, wanted: Sequence[Reached], seconds: float) -> None:
-        """Wait until a read of `store` contains what the job made of the records at these offsets.
+        """Wait until a read of `store` includes the effects of the records at these offsets.
 
         Raises:
-            NotCurrent: it does not within `seconds`.
+            NotCurrent: this takes longer than `seconds`.
             WrongQuery: the store belongs to a later sub-topology, which does not know offsets of topics.
         """
         if not wanted:
@@ -180,7 +183,10 @@ class JobStores:
     def check_waits(self, store: str) -> None:
         """Raise WrongQuery for a store of a later sub-topology, which does not know offsets of topics."""
         if self._sub_topologies[store]:
-            raise WrongQuery(f"store {store} belongs to a later sub-topology, for which at_least does not work")
+            raise WrongQuery(
+                f"at_least does not work for the store {store}, because it comes after a repartition: omit it, or "
+                "query a store of the first sub-topology"
+            )
 
     def await_offsets(self, wanted: Sequence[Reached], seconds: float) -> list[Reached]:
         """Wait until all rows include the effects of the records at these offsets. Return the offsets not reached."""
@@ -194,17 +200,17 @@ class JobStores:
         return missing
 
     def subscribe(self, subscription: Subscription, snapshot: bool) -> Iterator[Change]:
-        """Begin to send a subscription its store's changes, after all rows if `snapshot` asks for those.
+        """Begin to send a store's changes to a subscription. If `snapshot` is true, return an iterator of all rows.
 
-        Rows are read while they are taken, in pieces (see `TaskReplica.rows`). Nothing is missed between the rows and
-        the changes, and nothing is sent twice.
+        The iterator reads rows in pieces (see `TaskReplica.rows`). No change is missed or sent twice between the rows
+        and the changes.
         Raises UnknownStore, WrongQuery, NotCurrent.
         """
         self.check(subscription.store)
-        # Before the replicas: if the stores are replaced now, the subscription is closed with them.
+        # Register it before the replicas do. If the stores are replaced now, the subscription is closed with them.
         self._subscriptions.add(subscription)
         replicas = self._of(subscription.store)
-        # All tasks before any row is read: a change during the read is then sent after its row.
+        # Subscribe to all tasks before any row is read. A change during the read is then sent after its row.
         for replica in replicas:
             replica.subscribe(subscription, snapshot)
         return chain.from_iterable(replica.rows(subscription) for replica in replicas) if snapshot else iter(())
@@ -216,13 +222,13 @@ class JobStores:
             replica.unsubscribe(subscription)
 
     def round_is_over(self) -> None:
-        """Learn that the replicas were brought up to date: wake those who wait."""
+        """Record that the replicas were updated, and wake the threads that wait for it."""
         with self._round:
             self._looked = time.monotonic()
             self._round.notify_all()
 
     def close(self) -> None:
-        """End all subscriptions: their readers subscribe again to the stores that replace these."""
+        """End all subscriptions, whose readers then subscribe to the stores that replace these."""
         for subscription in list(self._subscriptions):
             subscription.close(End.RESTART)
         for tasks in self._replicas:

@@ -1,4 +1,4 @@
-"""Changes of a store on their way to a client that follows them."""
+"""A queue of a store's changes for a client that follows them."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from forebay.queries.entries import Entry
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """One row as a task's batch left it: the last of several changes within a batch."""
+    """A changed row. Of several changes in one commit, it is the last."""
 
     task: int
     batch: int
@@ -21,7 +21,7 @@ class Change:
 
 
 CAPACITY_BYTES = 16 << 20
-"""Of the rows whose changes a subscription holds. Decoded, they take several times as much memory."""
+"""Maximum bytes of the changed rows that a subscription holds. Decoded, they need several times as much memory."""
 
 
 class End(Enum):
@@ -32,12 +32,12 @@ class End(Enum):
 
 
 class Subscription:
-    """Holds changes until they are taken; one that is not read fast enough ends, so that it never misses one unseen.
+    """A queue of changes. If the client reads too slowly, it ends, so that no change is lost unnoticed.
 
     Args:
-        key: only changes of this key; None: of all.
-        capacity: changes held at most.
-        capacity_bytes: bytes of their rows at most; a single change may have more.
+        key: key whose changes are selected; None: all keys.
+        capacity: maximum number of changes in the queue.
+        capacity_bytes: maximum bytes of their rows. A single change may have more.
     """
 
     def __init__(
@@ -56,7 +56,7 @@ class Subscription:
         self._arrived = threading.Condition()
 
     def wants(self, key: str) -> bool:
-        """Return whether changes of a key are asked for."""
+        """Return whether changes of a key are selected."""
         return self.key is None or self.key == key
 
     def offer(self, change: Change, size: int = 0) -> None:
@@ -65,8 +65,8 @@ class Subscription:
             if self.end is not None:
                 return
             held = len(self._changes)
-            # A slow client ends instead of blocking the replica, which serves all others. It subscribes again with a
-            # snapshot.
+            # End the subscription of a slow client instead of blocking the replica, which serves all others. The
+            # client subscribes again with a snapshot.
             if held >= self._capacity or (held and self._bytes + size > self._capacity_bytes):
                 self.end = End.OVERFLOW
             else:
@@ -75,13 +75,13 @@ class Subscription:
             self._arrived.notify()
 
     def close(self, end: End) -> None:
-        """End it; what is held can still be taken."""
+        """End the subscription. Changes in the queue can still be read."""
         with self._arrived:
             self.end = self.end or end
             self._arrived.notify()
 
     def changes(self, silent_seconds: float) -> Iterator[list[Change]]:
-        """Yield changes as they come, and an empty list whenever none came for so long, until the end."""
+        """Yield changes as they arrive until the end, and an empty list after `silent_seconds` without changes."""
         while True:
             with self._arrived:
                 self._arrived.wait_for(lambda: self._changes or self.end, silent_seconds)

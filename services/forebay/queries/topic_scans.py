@@ -14,21 +14,21 @@ from forebay.sql.errors import Place, SqlError
 from forebay.sql.reading import Reading
 
 READ_RECORDS = 1_000_000
-"""Records of a topic that a pull reads at most."""
+"""Maximum records of a topic that a pull query reads."""
 READ_SECONDS = 10
-"""That a pull may read a topic."""
+"""Maximum time that a pull query reads a topic, in seconds."""
 _ORDERED = (str, int, float, bytes)
 TABLE_ROWS = 100_000
-"""Rows of a table that a pull holds at most."""
+"""Maximum rows of a table that a pull query holds."""
 _ADVICE = "add LIMIT, query a TABLE ... AS SELECT of it, or follow it with EMIT CHANGES"
 
 
 def scan(source: Source, reading: Reading, tail: Callable[..., Tail], place: Place) -> Iterator[tuple[Any, ...]]:
-    """Yield the rows that a query wants of a topic. Raises SqlError, WrongQuery, Unavailable.
+    """Yield the rows of a topic that a query selects. Raises SqlError, WrongQuery, Unavailable.
 
     Args:
         tail: reads a topic from its beginning to its end.
-        place: of the query.
+        place: position of the query in its text, for errors.
     """
     if source.is_table and not source.is_read_only:
         raise SqlError(
@@ -63,7 +63,7 @@ def _newest(reading: Reading, records: Iterator[Any]) -> Iterator[tuple[Any, ...
             del newest[key]
         if len(newest) > TABLE_ROWS:
             raise WrongQuery(f"the table has more than {TABLE_ROWS} rows (TABLE_ROWS): name keys, {_ADVICE}")
-    # ksqlDB answers in the order of its store, and so do the stores of queries.
+    # ksqlDB returns rows in the order of its store, like the stores of queries here.
     for key, value, timestamp, origin in sorted(newest.values(), key=lambda record: _order_of(record[0])):
         row = reading.row(key, value, timestamp, origin)
         if row is not None:
@@ -71,7 +71,7 @@ def _newest(reading: Reading, records: Iterator[Any]) -> Iterator[tuple[Any, ...
 
 
 def _order_of(key: Any) -> tuple[Any, ...]:
-    """Return what keys are sorted by; a null comes first."""
+    """Return the sort key of a key. Null comes first."""
     window = tuple(key.window) if isinstance(key, Windowed) else ()
     plain = key.key if isinstance(key, Windowed) else key
     return (*((part is not None, part if isinstance(part, _ORDERED) else repr(part)) for part in plain), *window)

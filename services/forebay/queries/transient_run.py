@@ -1,4 +1,4 @@
-"""A push query's own topology: the engine of a job over topics in memory, dropped when the answer ends."""
+"""Runs a push query's own topology: the engine of a job with topics in memory, dropped when the response ends."""
 
 from __future__ import annotations
 
@@ -19,26 +19,26 @@ from forebay.sql.service import NoSettings
 from forebay.sql.transient import ANSWER
 
 STATE_BYTES = 64 << 20
-"""Rows that a push query may hold for its joins and groups."""
+"""Maximum bytes of rows that a push query holds for its joins and groups."""
 _NAME = "query"
 _DECODE = "decode"
 _FAR_AHEAD_MS = 1 << 52
-"""Clock of a query, so that no event time lies in the future."""
+"""The clock of a query, so that no event time is in the future."""
 
 
 @dataclass(frozen=True, slots=True)
 class ChangedRow:
-    """A row of the answer under its key; a value of None is a deleted row."""
+    """A row of the result with its key. A value of None is a deleted row."""
 
     key: Any
     value: Any
 
 
 class TransientRun:
-    """Runs the topology of a push query, without a topic or a store outside this process.
+    """Runs the topology of a push query, with topics and stores in this process only.
 
     Args:
-        partitions: of the source with most of them.
+        partitions: the largest number of partitions of a source.
     """
 
     def __init__(self, job: Job, partitions: int) -> None:
@@ -67,19 +67,19 @@ class TransientRun:
             partition.append(message.key(), message.value(), timestamp, headers, message.offset())
         self._loop.run()
         self._loop.forget_used()
-        # Nothing starts again from them, and they would keep each key that was ever deleted.
+        # The changelogs are never read again, and would keep every key that was ever deleted.
         for changelog in self._loop.topics.changelogs.values():
             changelog.forget()
         self._check()
         return list(self._rows)
 
     def _check(self) -> None:
-        """Refuse records that can't be computed, and too much state. Raises LimitReached, WrongQuery."""
-        # What does not fit its declaration is no row, as in a push query of one source.
+        """Check for failed records and too much state. Raises LimitReached, WrongQuery."""
+        # A record that does not match its declaration is no row, as in a push query of one source.
         failures = [failure for failure in self._failures if failure.headers.get("error.stage") != _DECODE]
         self._failures.clear()
         if failures:
-            raise LimitReached(f"a record can't be computed: {describe_error(failures[0].key, failures[0].headers)}")
+            raise LimitReached(f"the query fails for a record: {describe_error(failures[0].key, failures[0].headers)}")
         size = sum(table.footprint_bytes for sub_topology in self._sub_topologies for table in sub_topology.tables)
         if size > STATE_BYTES:
             raise WrongQuery(
@@ -97,4 +97,4 @@ def no_contract(_name: str, record: type[Any]) -> Any:
 
 
 def _drop(_failure: Failure) -> None:
-    """Drop a record that came after its window was closed."""
+    """Drop a record that arrived after its window was closed."""

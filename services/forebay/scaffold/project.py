@@ -1,4 +1,4 @@
-"""Writes a service that runs: what it computes, its entry, a producer, a test, chart values."""
+"""Creation of a new service from templates: its logic, entry, producer, test and chart values."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _SUFFIX = ".tmpl"
 
 
 class Kind(Enum):
-    """What says what a service computes: its folders of templates, later ones over earlier ones."""
+    """The language of a service's logic, with its folders of templates. Later folders replace files of earlier ones."""
 
     PYTHON = ("common", "python")
     SQL = ("common", "json", "sql")
@@ -30,18 +30,18 @@ _TOTALS = {
     Kind.SQL: "(2, 6.5)",
     Kind.KSML: '{"events": 2, "amount": 6.5}',
 }
-"""How the test of a service writes its result."""
+"""The expected result in the test of a service."""
 
 
 class WrongName(ValueError):
-    """No service can have that name, or the folder is taken; says what to write instead."""
+    """A service can't have this name, or the folder exists. The message says what to write instead."""
 
 
 def package_name(name: str) -> str:
     """Return the name of the package of a service.
 
     Raises:
-        WrongName: the name is none for a service, or the package's is that of a module that is there already.
+        WrongName: The name is not allowed for a service, or a module with the package's name already exists.
     """
     package = name.replace("-", "_")
     if not _NAME.fullmatch(name) or len(name) > _LONGEST:
@@ -56,7 +56,7 @@ def package_name(name: str) -> str:
 
 
 def project_files(name: str, kind: Kind = Kind.PYTHON) -> Mapping[str, str]:
-    """Return the texts of a new service's files by their paths. Raises WrongName."""
+    """Return the texts of a new service's files by path. Raise WrongName as `package_name` does."""
     package = package_name(name)
     title = name.replace("-", " ").capitalize()
     facts = {"name": name, "package": package, "title": title, "totals": _TOTALS[kind]}
@@ -69,10 +69,10 @@ def project_files(name: str, kind: Kind = Kind.PYTHON) -> Mapping[str, str]:
 
 
 def write_project(name: str, folder: Path, kind: Kind = Kind.PYTHON) -> tuple[Path, ...]:
-    """Write a new service into `folder`, which must be empty or not there yet; give the files.
+    """Write a new service into `folder`, which must be empty or not exist. Return the files.
 
     Raises:
-        WrongName: the name or the folder can't be used.
+        WrongName: The name or the folder can't be used.
     """
     files = project_files(name, kind)
     if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
@@ -87,7 +87,7 @@ def write_project(name: str, folder: Path, kind: Kind = Kind.PYTHON) -> tuple[Pa
 
 
 def _templates(folder: Traversable, parts: tuple[str, ...]) -> Iterator[tuple[tuple[str, ...], Traversable]]:
-    for entry in sorted(folder.iterdir(), key=lambda each: each.name):
+    for entry in sorted(folder.iterdir(), key=lambda entry: entry.name):
         if entry.is_dir():
             yield from _templates(entry, (*parts, entry.name))
         elif entry.name.endswith(_SUFFIX):

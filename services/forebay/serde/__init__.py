@@ -1,4 +1,4 @@
-"""Records as Avro: contracts, framing, codecs. Knows fastavro, not Kafka."""
+"""Encoding of records: contracts, framing and codecs. It does not depend on Kafka's client."""
 
 from forebay.serde.binding import ContractMismatch
 from forebay.serde.codec import AvroCodec

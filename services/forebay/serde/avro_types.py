@@ -1,4 +1,4 @@
-"""Avro schemas as typed trees: what the generators and resolution walk."""
+"""Avro schemas as trees of typed nodes."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any, Final, TypeAlias
 
 
 class NoDefault:
-    """Marks a field without a default."""
+    """The marker of a field without a default."""
 
     def __repr__(self) -> str:
         return "no default"
@@ -21,7 +21,7 @@ class Primitive:
     """null, boolean, int, long, float, double, bytes or string.
 
     Args:
-        logical: name of a logical type that says which values are valid; "" if there is no logical type.
+        logical: Name of a logical type, which determines the valid values; "" if there is no logical type.
     """
 
     name: str
@@ -30,7 +30,7 @@ class Primitive:
 
 @dataclass(frozen=True, slots=True)
 class Fixed:
-    """`size` bytes without a length."""
+    """`size` bytes, written without a length."""
 
     name: str
     size: int
@@ -38,13 +38,13 @@ class Fixed:
 
 @dataclass(frozen=True, slots=True)
 class DecimalType:
-    """A decimal of at most `precision` digits, `scale` of them behind the point.
+    """A decimal of at most `precision` digits, `scale` of which are after the point.
 
     Args:
-        precision: number of digits, 1 or more.
-        scale: number of digits behind the point, 0 to `precision`.
-        size: bytes of the fixed type it is written as; None: written as bytes.
-        name: the fixed type's name; "" for bytes.
+        precision: Number of digits, 1 or more.
+        scale: Number of digits after the point, 0 to `precision`.
+        size: Number of bytes of the fixed type as which it is written. None: it is written as bytes.
+        name: Name of the fixed type; "" for bytes.
     """
 
     precision: int
@@ -54,13 +54,13 @@ class DecimalType:
 
     @property
     def text(self) -> str:
-        """Say which decimal this is: `decimal(10, 2)`."""
+        """The type in words, such as `decimal(10, 2)`."""
         return f"decimal({self.precision}, {self.scale})"
 
 
 @dataclass(frozen=True, slots=True)
 class Enumeration:
-    """One of `symbols`; `default` replaces a symbol that the reader does not know."""
+    """One of `symbols`. `default` replaces a symbol that the reader does not know."""
 
     name: str
     symbols: tuple[str, ...]
@@ -83,14 +83,14 @@ class Map:
 
 @dataclass(frozen=True, slots=True)
 class Union:
-    """One of `branches`, written with its index."""
+    """A value of one of `branches`, written after the index of the branch."""
 
     branches: tuple[AvroType, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class Field:
-    """One field of a record; `default` is JSON, or NO_DEFAULT."""
+    """A field of a record. `default` is a JSON value or NO_DEFAULT."""
 
     name: str
     type: AvroType
@@ -100,7 +100,7 @@ class Field:
 
 @dataclass(frozen=True, slots=True)
 class Record:
-    """Fields in the order they are written."""
+    """A record with its fields, in the order in which they are written."""
 
     name: str
     fields: tuple[Field, ...]
@@ -111,7 +111,7 @@ AvroType: TypeAlias = Primitive | Fixed | DecimalType | Enumeration | Array | Ma
 
 
 def describe(avro: AvroType) -> str:
-    """Return the type as people write it: `long`, `map of long`, `null | string`, a named type's name."""
+    """Return the type in words, such as `long`, `map of long`, `null | string`, or the name of a named type."""
     match avro:
         case Primitive(name) | Fixed(name) | Enumeration(name) | Record(name):
             return name

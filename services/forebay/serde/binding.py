@@ -1,4 +1,4 @@
-"""Which dataclass represents which record of a contract, and the check that they agree."""
+"""The binding of dataclasses to the records of a contract, and the check that they agree."""
 
 from __future__ import annotations
 
@@ -24,20 +24,20 @@ PYTHON_TYPES: Mapping[str, type] = types.MappingProxyType(
         "string": str,
     }
 )
-"""What holds a value of each primitive type."""
+"""The Python type of each primitive type."""
 
 
 class ContractMismatch(Exception):
-    """A dataclass and its contract differ; the message names the field and both types."""
+    """A dataclass and its contract differ. The message names the field and both types."""
 
 
 def bind(record_type: type, schema: Schema) -> Mapping[str, type]:
     """Return the dataclass of each record in `schema`, by the record's full name.
 
     Raises:
-        ContractMismatch: names or types of fields differ.
-        TypeError: the dataclass is not frozen (see check_record_type).
-        InvalidSchema: the schema can't be parsed.
+        ContractMismatch: Names or types of fields differ.
+        TypeError: The dataclass is not frozen (see check_record_type).
+        InvalidSchema: The schema can't be parsed.
     """
     check_record_type(record_type)
     binder = _Binder(schema.name)
@@ -51,7 +51,7 @@ class _Binder:
         self.classes: dict[str, type] = {}
 
     def match(self, hint: Any, avro: AvroType, path: str) -> None:
-        """Check one type against its contract; note the dataclasses on the way."""
+        """Check that a type fits its contract, and collect the dataclasses in it."""
         match avro:
             case Primitive(name) if hint is PYTHON_TYPES[name] or (name == "null" and hint is None):
                 pass

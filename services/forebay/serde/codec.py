@@ -21,32 +21,34 @@ T = TypeVar("T")
 
 
 class AvroCodec(Generic[T]):
-    """Writes records under our schema's id; reads what any compatible schema wrote.
+    """The codec of one record type. It writes with the contract's schema id and reads data of all compatible schemas.
 
-    Native code does it where it was built. What it doubts, and everything where it was not, goes to the explaining
-    path, which decides and says what is wrong.
+    If native code was built, it encodes and decodes. Data that it can't handle, or all data without it, goes to the
+    explaining path in Python, which accepts the data or raises an error with the reason.
 
     Args:
-        native: the native codec; None: the explaining path alone.
+        record_type: Class of the records.
+        registered: The contract, with its id.
+        resolver: Resolver of the writers' schemas.
+        native: The native codec. None: only the explaining path is used.
     """
 
     is_frozen = True
     encode: Callable[[T], bytes]
-    """Return a record's framed bytes. Raises EncodeError: names record and field."""
+    """Returns a record's framed bytes. It raises EncodeError, which names the record and the field."""
 
     decode: Callable[[bytes], T]
-    """Return the record in framed bytes.
+    """Returns the record in framed bytes.
 
-    Raises:
-        DecodeError: these bytes can never be read; says why.
-        RegistryUnavailable: the writer's schema is not known yet and can't be asked for now.
+    It raises DecodeError if the bytes can never be read, and RegistryUnavailable if the writer's schema is not known
+    yet and can't be requested now.
     """
 
     canonical: Callable[[T], T] | None
-    """Return what is read back once a record was written: the same, or an equal one of our types and forms.
+    """Returns the record that is read back after a record was written. It raises EncodeError.
 
-    A whole number in a double becomes a float, a Decimal gets the contract's exponent. None: such types don't occur,
-    and every record that can be written is read back as it was. Raises EncodeError.
+    A whole number in a double becomes a float, and a Decimal gets the contract's exponent. None: the contract has no
+    such types, so that every record is read back unchanged.
     """
 
     def __init__(
@@ -59,8 +61,8 @@ class AvroCodec(Generic[T]):
         """Check that `record_type` fits the schema.
 
         Raises:
-            ContractMismatch: it does not; names the field.
-            InvalidSchema: the schema can't be parsed.
+            ContractMismatch: It does not fit. The message names the field.
+            InvalidSchema: The schema can't be parsed.
         """
         contract = registered.schema.type
         if not isinstance(contract, Record):
@@ -90,14 +92,14 @@ class AvroCodec(Generic[T]):
                 self._add(schema_id, schema)
             except InvalidSchema as error:
                 raise DecodeError(f"the writer's schema {schema_id} can't be used: {error}") from error
-            # Native code knows the plan from now on.
+            # The native code has the plan now.
             return self.decode(data)
         try:
             return decode_explained(data, self._plans[schema_id], self._name)  # type: ignore[no-any-return]
         except (DecodeError, MemoryError):
             raise
         except Exception as error:
-            # The bytes are sound, but a record's own __post_init__ refuses what they say.
+            # The bytes are valid, but the record's __post_init__ refuses the values.
             reason = f"no {self._name} can be made of these values: {type(error).__name__}: {error}"
             raise DecodeError(reason) from error
 
@@ -108,13 +110,13 @@ class AvroCodec(Generic[T]):
 
     def _add(self, schema_id: int, writer: Schema) -> None:
         ours = self._registered
-        # A writer whose schema differs only in docs or defaults: the plan is the same, and native code compiles it
+        # If a writer's schema differs only in docs or defaults, use the same plan, so that native code compiles it only
         # once.
         if ours.schema_id in self._plans and writer.type == ours.schema.type:
             plan = self._plans[ours.schema_id]
         else:
             plan = resolve(writer.type, self._contract, self._classes)
-        # Native code first: if it refuses the plan, the next record of this schema comes here again.
+        # Add the plan to the native code first. If this fails, the next record of this schema adds it again.
         if self._native is not None:
             self._native.add(schema_id, plan)
         self._plans[schema_id] = plan

@@ -1,6 +1,6 @@
-"""Where contracts are kept: /avro/<service>/<Name>.avsc in a checkout, package data in a wheel.
+"""Contracts of services: /avro/<service>/<Name>.avsc in a checkout, package data in a wheel.
 
-A service of a package has them in the folder `avro` next to its job, or in one that its entry names.
+The contracts of a package's service are in the folder `avro` next to its job, or in a folder that its entry names.
 """
 
 from __future__ import annotations
@@ -18,20 +18,20 @@ _CHECKOUT = Path(__file__).resolve().parents[3] / "avro"
 
 
 class ContractMissing(Exception):
-    """There is no such contract; the message names those there are."""
+    """There is no such contract. The message lists the existing ones."""
 
 
 def contracts_root() -> Traversable:
-    """Return the folder of contracts: the one packed into `forebay/contracts`, else the checkout's.
+    """Return the folder of contracts: `forebay/contracts` of an installed package, otherwise that of the checkout.
 
-    An installed package is never asked for a checkout: any folder named `avro` may lie where that would be.
+    An installed package must not use the path of a checkout, because any folder named `avro` may be there.
     """
     packed = resources.files("forebay") / "contracts"
     return packed if packed.is_dir() else _CHECKOUT
 
 
 def list_contracts(service: str, root: Traversable | None = None) -> tuple[str, ...]:
-    """Return the names of a service's contracts in order; none if the service has no folder."""
+    """Return the sorted names of a service's contracts; () if the service has no folder."""
     folder = contracts_folder(service, root)
     if not folder.is_dir():
         return ()
@@ -39,11 +39,11 @@ def list_contracts(service: str, root: Traversable | None = None) -> tuple[str, 
 
 
 def load_contract(service: str, name: str, root: Traversable | None = None) -> Schema:
-    """Return the contract `name` of `service`, checked.
+    """Return the contract `name` of a service.
 
     Raises:
-        ContractMissing: no such file.
-        InvalidSchema: the file holds no Avro schema; names the file.
+        ContractMissing: There is no such file.
+        InvalidSchema: The file does not contain an Avro schema. The message names the file.
     """
     file = contracts_folder(service, root) / f"{name}{_SUFFIX}"
     if not file.is_file():
@@ -57,7 +57,7 @@ def load_contract(service: str, name: str, root: Traversable | None = None) -> S
 
 
 def contracts_folder(service: str, root: Traversable | None = None) -> Traversable:
-    """Return the folder of a service's contracts, whether or not it is there."""
+    """Return the folder of a service's contracts, which need not exist."""
     base = root or contracts_root()
     folder = base / service
     if root is not None or folder.is_dir():

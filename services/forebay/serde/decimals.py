@@ -1,4 +1,4 @@
-"""Avro's logical type decimal: whole numbers in two's complement, big-endian, that count 10**-scale each."""
+"""Avro's logical type decimal: a whole number of units of 10**-scale, in two's complement, big-endian."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ from forebay.serde.limits import MAX_PRECISION
 from forebay.serde.varint import Malformed
 
 BOUNDED_DECIMAL = "forebay-decimal"
-"""The logical type of decimals for fastavro's reader: its own converts a megabyte of digits before it looks at them."""
+"""The logical type of decimals for fastavro, whose own reader would convert a megabyte of digits before any check."""
 
 
 def decimal_writer(avro: DecimalType) -> Callable[[Any], bytes]:
-    """Return a function from a Decimal to its bytes, without their length; nothing is ever rounded.
+    """Return a function from a Decimal to its bytes, without their length. It never rounds.
 
-    It raises EncodeError: no Decimal, not finite, more digits than the contract has room for.
+    It raises EncodeError for other types, for values that are not finite, and for too many digits.
     """
     scale, size = avro.scale, avro.size
     context = Context(prec=avro.precision, Emin=MIN_EMIN, Emax=MAX_EMAX, traps=[Inexact, InvalidOperation])
@@ -34,7 +34,7 @@ def decimal_writer(avro: DecimalType) -> Callable[[Any], bytes]:
         try:
             unscaled = int(shift(quantize(value, unit), scale))
         except (ArithmeticError, ValueError):
-            room = f"{avro.precision - scale} digits before the point, {scale} behind it"
+            room = f"{avro.precision - scale} digits before the point, {scale} after it"
             raise EncodeError(f"{value!s:.100} does not fit into {avro.text} ({room}): round it first") from None
         width = (unscaled if unscaled >= 0 else ~unscaled).bit_length() // 8 + 1 if size is None else size
         return unscaled.to_bytes(width, "big", signed=True)
@@ -43,9 +43,10 @@ def decimal_writer(avro: DecimalType) -> Callable[[Any], bytes]:
 
 
 def decimal_reader(writer: DecimalType, scale: int) -> Callable[[bytes], Decimal]:
-    """Return a function from a decimal's bytes to the Decimal, with `scale` digits behind the point (at least its own).
+    """Return a function from a decimal's bytes to the Decimal with `scale` digits after the point.
 
-    It raises Malformed: more digits than the writer's precision.
+    `scale` is at least the writer's scale. The function raises Malformed if there are more digits than the writer's
+    precision.
     """
     limit, factor = 10**writer.precision, 10 ** (scale - writer.scale)
     digits = writer.precision + scale - writer.scale
@@ -62,7 +63,7 @@ def decimal_reader(writer: DecimalType, scale: int) -> Callable[[bytes], Decimal
 
 
 def readable_as(writer: DecimalType, reader: DecimalType) -> bool:
-    """Return whether each value of `writer` has room in `reader`: no digit is lost on either side of the point."""
+    """Return whether `reader` can represent all values of `writer`, on both sides of the point."""
     return writer.scale <= reader.scale and writer.precision - writer.scale <= reader.precision - reader.scale
 
 
@@ -70,7 +71,7 @@ def _read_bounded(data: bytes, writer_schema: dict[Any, Any] | None, _reader_sch
     schema = writer_schema or {}
     precision, scale = schema.get("precision"), schema.get("scale", 0)
     if not isinstance(precision, int) or not isinstance(scale, int) or not 0 <= scale <= precision:
-        return data  # as Avro's specification says of a logical type that is not valid
+        return data  # Avro's specification requires readers to ignore an invalid logical type
     return _bounded_reader(precision, scale)(data)
 
 

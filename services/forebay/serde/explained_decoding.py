@@ -1,4 +1,4 @@
-"""Decoding step by step: slower than native code, and it says what is wrong, and where."""
+"""Decoding in Python, which is slower than native code and reports what is wrong, and where."""
 
 from __future__ import annotations
 
@@ -28,10 +28,13 @@ from forebay.serde.varint import INT_MAX, INT_MIN, Malformed, read_count, read_i
 
 
 def decode_explained(data: bytes, plan: ReadPlan, name: str) -> Any:
-    """Return the record in framed bytes; `name` says in errors what was read.
+    """Return the record in framed bytes.
+
+    Args:
+        name: Name of the record, for errors.
 
     Raises:
-        DecodeError: names the field (as the writer calls it) and what is wrong with it.
+        DecodeError: The bytes can't be read. The message names the writer's field and the reason.
     """
     reader = _Reader(data)
     try:
@@ -65,7 +68,7 @@ class _Reader:
         return "".join(self._path)
 
     def read(self, plan: ReadPlan) -> Any:
-        # Counted by value, because values of no bytes are not bounded by the size of the record.
+        # Count values, because the size of the record does not limit the number of values of no bytes.
         self._values -= 1
         if self._values < 0:
             raise _TooManyValues

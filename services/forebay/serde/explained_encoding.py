@@ -1,4 +1,4 @@
-"""Encoding step by step: slower than native code, and it says what is wrong, and where."""
+"""Encoding in Python, which is slower than native code and reports what is wrong, and where."""
 
 from __future__ import annotations
 
@@ -27,10 +27,10 @@ _END = b"\0"
 
 
 def encode_explained(record: Any, contract: Record, classes: Mapping[str, type], header: bytes) -> bytes:
-    """Return the record's bytes behind `header`.
+    """Return the record's bytes after `header`.
 
     Raises:
-        EncodeError: names record, field, and what is wrong with it.
+        EncodeError: The record does not fit the contract. The message names the field and the reason.
     """
     parts = [header]
     _Writer(classes, parts).write(record, contract, type(record).__name__)
@@ -38,7 +38,7 @@ def encode_explained(record: Any, contract: Record, classes: Mapping[str, type],
 
 
 def always_canonical(avro: AvroType) -> bool:
-    """Say whether every value that fits is read back as it was written, type and form included."""
+    """Return whether every value that fits the type is read back with the same Python type and form."""
     match avro:
         case Primitive(name):
             return name not in ("float", "double")
@@ -144,7 +144,7 @@ def _primitive(value: Any, name: str, path: str) -> bytes:
 
 
 def _floating(value: float, name: str, path: str) -> bytes:
-    """Return a number's bytes. A float is rounded to the width of `name`, a whole number never."""
+    """Return a number's bytes. A float is rounded to the width of `name`. A whole number is never rounded."""
     form = "<f" if name == "float" else "<d"
     try:
         data = struct.pack(form, value)
@@ -156,8 +156,8 @@ def _floating(value: float, name: str, path: str) -> bytes:
 
 
 def _require(value: Any, expected: type | tuple[type, ...], path: str) -> None:
-    # Exact types: to Python True is an int, and a text enumeration a str, but they would be read back as something
-    # else.
+    # Require exact types. In Python, True is an int and a member of a text enumeration a str, but they would be read
+    # back as other values.
     if type(value) is not expected and not (isinstance(expected, tuple) and type(value) in expected):
         first = expected[0] if isinstance(expected, tuple) else expected
         raise EncodeError(f"{path} must be {first.__name__}, is {_show(value)}")

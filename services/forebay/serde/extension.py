@@ -1,4 +1,4 @@
-"""The native codec, where it could be built. Everything works without it, at a tenth of the speed."""
+"""Access to the native codec, if it was built. Without it, encoding and decoding take ten times as long."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ DecodeRows = Callable[[bytes], list[Row] | None]
 
 
 def native_codec() -> Native | None:
-    """Return the native codec's class; None: the extension is not built."""
+    """Return the native codec's class, or None if the extension was not built."""
     return None if _NATIVE is None else _NATIVE.Codec
 
 
 def native_rows() -> tuple[EncodeRows, DecodeRows]:
-    """Return what encodes and decodes blocks of rows; both return None if the Python codec has to do it."""
+    """Return the functions that encode and decode blocks of rows. They return None if the Python codec must do it."""
     return (_nothing, _nothing) if _NATIVE is None else (_NATIVE.encode_rows, _NATIVE.decode_rows)
 
 

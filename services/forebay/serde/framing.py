@@ -1,4 +1,4 @@
-"""Confluent's wire format: a zero byte, the schema's id as 4 bytes (big endian), then the Avro body."""
+"""Confluent's wire format: a zero byte, the schema's id (4 bytes, big-endian), and the encoded body."""
 
 from __future__ import annotations
 
@@ -6,20 +6,20 @@ from forebay.codec import DecodeError
 
 HEADER_BYTES = 5
 _MAGIC = 0
-# Registries give ids as a signed number of 32 bits.
+# The ids of registries are signed 32-bit numbers.
 _MAX_ID = 2**31 - 1
 
 
 def header(schema_id: int) -> bytes:
-    """Return the 5 bytes in front of a body written under `schema_id`."""
+    """Return the 5 bytes that precede a body of the schema `schema_id`."""
     return bytes((_MAGIC,)) + schema_id.to_bytes(4, "big")
 
 
 def schema_id_of(data: bytes | None) -> int:
-    """Return the id of the schema that framed bytes were written under.
+    """Return the schema id of framed bytes.
 
     Raises:
-        DecodeError: null, too short, another first byte than zero, or an id no registry gives.
+        DecodeError: The value is null or too short, does not begin with a zero byte, or has an impossible id.
     """
     if data is None:
         raise DecodeError("the value is null: nothing to decode")

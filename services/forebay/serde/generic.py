@@ -1,4 +1,4 @@
-"""Reading any Avro record as plain values, under its writer's schema: for people to look at."""
+"""Decoding of any Avro record to plain values with its writer's schema, for display."""
 
 from __future__ import annotations
 
@@ -24,15 +24,16 @@ class _Writer(NamedTuple):
     parsed: Any
     names: dict[str, Any]
     plan: ReadPlan | None
-    """What looks through the bytes first; None: a type contains itself, for which there are no plans."""
+    """Plan for checking the bytes first. None: a type contains itself, and there are no plans for such types."""
 
 
 class GenericDecoder:
-    """Turns framed bytes into dicts, lists and scalars.
+    """A decoder of framed bytes to dicts, lists and scalars.
 
     Args:
-        plain: whether dates and times stay the whole numbers they are written as.
-        reader: schema to read values as, a JSON document; None: as they were written.
+        resolver: Resolver of the writers' schemas.
+        plain: Whether dates and times stay whole numbers, as they are written.
+        reader: Schema to which values are resolved, as a JSON document. None: the writer's schema.
     """
 
     def __init__(self, resolver: SchemaResolver, *, plain: bool = False, reader: Any = None) -> None:
@@ -42,15 +43,14 @@ class GenericDecoder:
         self._writers: dict[int, _Writer] = {}
 
     def decode(self, data: bytes) -> Any:
-        """Return the value in framed bytes. Raises DecodeError, RegistryUnavailable."""
+        """Return the value in framed bytes. Raise DecodeError or RegistryUnavailable."""
         schema_id = schema_id_of(data)
         name = f"not a record of schema {schema_id}"
         body = BytesIO(data)
         body.seek(HEADER_BYTES)
         try:
             writer = self._writer(schema_id)
-            # A first look within our limits, because fastavro has none: a small record can unfold into millions of
-            # values.
+            # Check the limits first, because fastavro has none. A small record can expand to millions of values.
             if writer.plan is None:
                 check_bounds(data, writer.parsed, writer.names, name)
             else:
@@ -69,7 +69,7 @@ class GenericDecoder:
             fastavro.schema.SchemaParseException,
         ) as error:
             raise DecodeError(f"{name}: {type(error).__name__} {error}".rstrip()) from error
-        # Bytes that are left over mean that the schema is not the writer's.
+        # Remaining bytes mean that the schema is not the writer's.
         left = len(data) - body.tell()
         if left:
             raise DecodeError(f"{name}: {left} trailing bytes")
@@ -93,7 +93,7 @@ class GenericDecoder:
 
 
 def without_times(document: Any) -> Any:
-    """Return a schema without its logical types, decimals aside."""
+    """Return a schema without its logical types, except for decimals."""
     if isinstance(document, list):
         return [without_times(item) for item in document]
     if not isinstance(document, dict):
@@ -109,7 +109,7 @@ def without_times(document: Any) -> Any:
 
 
 def _bound_decimals(document: Any) -> Any:
-    """Return a schema whose decimals are bounded before they are converted."""
+    """Return a schema whose decimals are checked before they are converted."""
     if isinstance(document, list):
         return [_bound_decimals(part) for part in document]
     if not isinstance(document, dict):

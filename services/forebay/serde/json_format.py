@@ -1,4 +1,4 @@
-"""JSON as a format of values: any of it, or that of a frozen dataclass's fields."""
+"""JSON as a format of values: any JSON value, or an object with the fields of a frozen dataclass."""
 
 from __future__ import annotations
 
@@ -29,13 +29,13 @@ def _refuse(constant: str) -> Any:
     raise ValueError(f"{constant} is not a number of JSON")
 
 
-# `json.dumps` and `json.loads` would make these for each call.
+# `json.dumps` and `json.loads` would create these at each call.
 _write = json.JSONEncoder(ensure_ascii=False, allow_nan=False, sort_keys=True, separators=(",", ":")).encode
 _read = json.JSONDecoder(parse_constant=_refuse).decode
 
 
 class _JsonCodec:
-    """UTF-8 text without spaces, fields in order of their names: one value has one text."""
+    """Codec of any JSON value. It writes UTF-8 without spaces and with sorted fields, so that a value has one text."""
 
     is_frozen = True
 
@@ -56,16 +56,17 @@ class _JsonCodec:
         """Return the value as `decode` returns it: lists as tuples, objects as frozen maps.
 
         Raises:
-            EncodeError: JSON has no such value, or a key is no text. JSON would turn such a key into text, and logic
-                that looks for the number would not find it.
+            EncodeError: JSON has no such value, or a key is not text. JSON would convert such a key to text, and logic
+                that looks up the original key would not find it.
         """
         return _read_back(value)
 
 
 class _RecordCodec:
-    """JSON objects of a dataclass's fields.
+    """Codec of JSON objects with a dataclass's fields.
 
-    A missing field has its default. Without one, it is null if its type allows null; otherwise the object is refused.
+    A missing field has its default. Without a default, it is null if its type allows this. Otherwise the object is
+    refused.
     """
 
     is_frozen = True
@@ -84,7 +85,7 @@ class _RecordCodec:
         return self._json.encode(_plain(record))
 
     def decode(self, data: bytes) -> Any:
-        # If this fails for any reason, the longer way says what is wrong.
+        # If this fails for any reason, the slower path below raises an error that says why.
         with suppress(Exception):
             return self._read(_read(data.decode()))
         try:
@@ -93,7 +94,7 @@ class _RecordCodec:
             raise DecodeError(str(error)) from error
 
     def canonical(self, record: Any) -> Any:
-        """Return the record as `decode` returns it: a whole number in a `float` as a float, lists as tuples."""
+        """Return the record as `decode` returns it, with floats for whole numbers in a `float` and tuples for lists."""
         if record.__class__ is not self._record:
             raise EncodeError(f"{record!r} is not a valid {self._record.__name__}")
         if self._is_read_back(record):
@@ -105,14 +106,14 @@ class _RecordCodec:
 
 
 def _check_fields(record: type[Any]) -> None:
-    """Refuse fields that JSON can't say. Raises TypeError naming the field."""
+    """Raise TypeError, which names the field, if JSON can't represent a field's type."""
     for name, hint in _hints(record).items():
         _check_hint(hint, f"{record.__name__}.{name}")
 
 
 def _check_hint(hint: Any, where: str) -> None:
     arguments = typing.get_args(hint)
-    # Refused as the format is made: the first such value would fail in a running job.
+    # Refuse this when the format is created. Otherwise the first such value would fail in a running job.
     if hint in (bytes, Decimal):
         raise TypeError(f"{where}: {hint.__name__} has no place in JSON; keep it as text")
     if typing.get_origin(hint) is FrozenMap:
@@ -126,7 +127,7 @@ def _check_hint(hint: Any, where: str) -> None:
 
 
 def _hints(record: type[Any]) -> dict[str, Any]:
-    """Return the types of a record's fields, looked up once: that takes longer than reading a record."""
+    """Return the types of a record's fields. They are cached, because looking them up takes longer than a decode."""
     if record not in _HINTS:
         _HINTS[record] = typing.get_type_hints(record)
     return _HINTS[record]
@@ -137,7 +138,7 @@ def _read_back(value: Any) -> Any:
     if kind is str or kind is int or kind is bool or value is None:
         return value
     if isinstance(value, dict):
-        # In the order of the text, in which `decode` meets them.
+        # In the order of the text, in which `decode` reads them.
         return FrozenMap(sorted([(_key(name), _read_back(item)) for name, item in value.items()], key=itemgetter(0)))
     if isinstance(value, (list, tuple)):
         return tuple([_read_back(item) for item in value])
@@ -155,7 +156,7 @@ def _key(name: Any) -> str:
 
 
 def _scalar(value: Any) -> Any:
-    """Return the plain value of a subclass (of an enumeration, for example), or a float that JSON can say."""
+    """Return the plain value of a subclass, such as an enumeration. Raise EncodeError for NaN and infinity."""
     if isinstance(value, float):
         # JSON has no NaN or Infinity, but Python's encoder writes them, and no other reader accepts them.
         if not math.isfinite(value):
@@ -183,7 +184,7 @@ def _plain(value: Any) -> Any:
 
 
 def _of_hint(hint: Any, value: Any, where: str) -> Any:
-    """Return a JSON value as a field's type has it. Raises TypeError naming the field."""
+    """Return a JSON value converted to a field's type. Raise TypeError, which names the field, if it does not fit."""
     origin, arguments = typing.get_origin(hint), typing.get_args(hint)
     if origin in (types.UnionType, typing.Union):
         return _of_union(arguments, value, where)
@@ -196,7 +197,7 @@ def _of_hint(hint: Any, value: Any, where: str) -> Any:
         )
     if is_record_type(hint) and isinstance(value, FrozenMap):
         return _record_of(hint, value, where)
-    # Many producers write 1.0 as 1: JSON has one type of number.
+    # Many producers write 1.0 as 1, because JSON has only one type of number.
     if hint is float and type(value) is int:
         return _double(value, where)
     if isinstance(hint, type) and type(value) is hint:
@@ -278,10 +279,13 @@ JSON: Format[Any] = Format(
 
 
 def json_of(record: type[T]) -> Format[T]:
-    """Return the format of a frozen dataclass as a JSON object: its fields and their types are the schema.
+    """Return the format of JSON objects with the fields of a record class.
+
+    Args:
+        record: Record or frozen dataclass. Its fields and their types are the schema.
 
     Raises:
-        TypeError: the dataclass could be changed in place.
+        TypeError: The class is mutable, or JSON can't represent a field's type.
     """
     codec = _RecordCodec(record)
     row, of_row = bytes_rows(codec)

@@ -1,7 +1,7 @@
-"""Reads and checks JSON objects of a record's exact types, quickly.
+"""Fast reading and checking of JSON objects whose values have exactly the types of a record.
 
-What is not exact (a missing field, a value of another type, a map to check) raises Inexact. The callers then take the
-longer way through `json_format`, which converts what may be converted and says what is wrong.
+Other objects (with a missing field, a value of another type, a map to check) raise Inexact. The callers then use the
+slower path of `json_format`, which converts values if possible and reports what is wrong.
 """
 
 from __future__ import annotations
@@ -16,12 +16,12 @@ from typing import Any
 from forebay.records import FrozenMap, fields_of, is_record_type
 
 Reader = Callable[[Any], Any]
-"""Returns a value of JSON as the type's; raises Inexact, or what the record's class raises."""
+"""Converts a JSON value to a type. It raises Inexact, or an error of the record's class."""
 Check = Callable[[Any], bool]
-"""Returns whether a value is already what reading its JSON would return."""
+"""Returns whether reading the value's JSON would return an equal value."""
 
 _Ways = dict[type[Any], "Reader | None"]
-"""How a type reads values of JSON, by their class; None: unchanged."""
+"""Readers of a type by the class of the JSON value. None: the value is used unchanged."""
 
 
 class Inexact(Exception):
@@ -39,13 +39,13 @@ def check_of(record: type[Any]) -> Check:
 
 
 def _is_plain(record: type[Any]) -> bool:
-    """Return whether a record's fields are what its class is called with, in order, and are kept unchanged."""
+    """Return whether the class's constructor accepts the fields in order and stores them unchanged."""
     parameters = inspect.signature(record).parameters
     if hasattr(record, "__post_init__") or tuple(parameters) != fields_of(record):
         return False
     if any(parameter.kind is not parameter.POSITIONAL_OR_KEYWORD for parameter in parameters.values()):
         return False
-    # `@dataclass` compiles the method from text, but keeps one that the class defines.
+    # `@dataclass` compiles the method from text, unless the class defines one.
     code = getattr(record.__init__, "__code__", None)
     return code is None or code.co_filename == "<string>"
 
@@ -56,16 +56,16 @@ def _record_reader(record: type[Any], known: dict[type[Any], Reader]) -> Reader:
     fields: list[tuple[str, _Ways]] = []
     is_plain = _is_plain(record)
 
-    def read(found: Mapping[str, Any]) -> Any:
-        if not is_plain or found.__class__ is not dict or len(found) != len(fields):
+    def read(document: Mapping[str, Any]) -> Any:
+        if not is_plain or document.__class__ is not dict or len(document) != len(fields):
             raise Inexact
         try:
-            values = [_read(ways, found[name]) for name, ways in fields]
+            values = [_read(ways, document[name]) for name, ways in fields]
         except KeyError:
             raise Inexact from None
         return record(*values)
 
-    # A record may hold others of its class.
+    # Register the function before its fields, because a record may contain records of its class.
     known[record] = read
     hints = typing.get_type_hints(record)
     fields += [(name, _ways(hints[name], known)) for name in fields_of(record)]
@@ -82,7 +82,7 @@ def _ways(hint: Any, known: dict[type[Any], Reader]) -> _Ways:
     if origin in (types.UnionType, typing.Union):
         ways: _Ways = {}
         for member in arguments:
-            # The first member that takes a value wins.
+            # The first member that accepts a value wins.
             ways = {**_ways(member, known), **ways}
         return ways
     if origin is tuple:
@@ -99,21 +99,21 @@ def _ways(hint: Any, known: dict[type[Any], Reader]) -> _Ways:
 def _items_reader(arguments: tuple[Any, ...], known: dict[type[Any], Reader]) -> Reader:
     if arguments[1:] == (...,):
         ways = _ways(arguments[0], known)
-        return lambda found: tuple([_read(ways, item) for item in found])
+        return lambda items: tuple([_read(ways, item) for item in items])
     positions = [_ways(hint, known) for hint in arguments]
 
-    def read(found: list[Any]) -> tuple[Any, ...]:
-        if len(found) != len(positions):
+    def read(items: list[Any]) -> tuple[Any, ...]:
+        if len(items) != len(positions):
             raise Inexact
-        return tuple([_read(ways, item) for ways, item in zip(positions, found, strict=True)])
+        return tuple([_read(ways, item) for ways, item in zip(positions, items, strict=True)])
 
     return read
 
 
 def _map_reader(key: type[Any], ways: _Ways) -> Reader:
     if key is int:
-        return lambda found: FrozenMap({int(name): _read(ways, item) for name, item in found.items()})
-    return lambda found: FrozenMap({name: _read(ways, item) for name, item in found.items()})
+        return lambda document: FrozenMap({int(name): _read(ways, item) for name, item in document.items()})
+    return lambda document: FrozenMap({name: _read(ways, item) for name, item in document.items()})
 
 
 def _record_check(record: type[Any], known: dict[type[Any], Check]) -> Check:
@@ -144,12 +144,12 @@ def _check(hint: Any, known: dict[type[Any], Check]) -> Check:
         return lambda value: value.__class__ is float and math.isfinite(value)
     if hint in (str, int, bool, types.NoneType):
         return lambda value: value.__class__ is hint
-    # A map would have to be in the order of its keys.
+    # A map would also have to be sorted by its keys, so maps are always converted.
     return lambda _: False
 
 
 def _union_check(members: tuple[Any, ...], known: dict[type[Any], Check]) -> Check:
     first, *others = (member for member in members if member is not types.NoneType)
-    # Another member could read the text of this one's value.
+    # With several members, another member could read the text of this value.
     check = _check(first, known) if not others else lambda _: False
     return lambda value: (value is None and types.NoneType in members) or check(value)

@@ -1,4 +1,4 @@
-"""JSON that fits a JSON Schema, plain or in Confluent framing, as a format of values."""
+"""A format of JSON values that fit a JSON Schema, plain or in Confluent's framing."""
 
 from __future__ import annotations
 
@@ -24,10 +24,10 @@ _HEADER_BYTES = 5
 
 
 class _SchemaCodec:
-    """Values that fit the schema; what was written without framing is read as well as what was written with it.
+    """Codec of values that fit a schema. It reads values with and without framing.
 
     Args:
-        header: before each value written; b"" for none.
+        header: Header of each value that is written; b"" for plain JSON.
     """
 
     def __init__(self, name: str, inner: Codec[Any], validator: Validator, header: bytes) -> None:
@@ -46,7 +46,7 @@ class _SchemaCodec:
 
     def decode(self, data: bytes) -> Any:
         if data.startswith(_FRAME):
-            # Which schema of its subject it was written with does not matter: it must fit ours.
+            # The value may have been written with another schema of the subject. It only has to fit this one.
             schema_id_of(data)
             data = data[_HEADER_BYTES:]
         document = self._inner.decode(data)
@@ -56,11 +56,11 @@ class _SchemaCodec:
         return document
 
     def canonical(self, record: Any) -> Any:
-        """Return the value as `decode` returns it. Raises EncodeError: it does not fit the schema."""
+        """Return the value as `decode` returns it. Raise EncodeError if it does not fit the schema."""
         return self.decode(self.encode(record))
 
     def _problem(self, data: bytes) -> str:
-        """Say what is wrong with JSON text that can be read; "" if nothing is."""
+        """Return the reason why a JSON text does not fit the schema; "" if it fits."""
         error = next(iter(self._validator.iter_errors(json.loads(data))), None)
         return "" if error is None else f"{error.json_path}: {error.message[:200]}"
 
@@ -75,13 +75,15 @@ def json_schema(schema: Mapping[str, Any] | str, record: Any = None, *, schema_i
     """Return the format of JSON that fits a schema.
 
     Args:
-        schema: JSON Schema (its `$schema` says which draft), as text or read.
-        record: frozen dataclass of the values, or a format that writes them as JSON; None: any JSON, lists as tuples,
-            objects as frozen maps.
-        schema_id: its id in the registry: values are written in Confluent framing; None: as plain JSON. Both are read.
+        schema: JSON Schema, as text or as a mapping. Its `$schema` specifies the draft.
+        record: Record or frozen dataclass of the values, or a format that writes them as JSON. None: any JSON, with
+            lists as tuples and objects as frozen maps.
+        schema_id: Id of the schema in the registry. Values are then written in Confluent's framing. None: they are
+            written as plain JSON. Both are read.
 
     Raises:
-        ValueError: it is no JSON Schema. TypeError: the dataclass could be changed in place.
+        ValueError: The schema is not a JSON Schema.
+        TypeError: The class of the values is mutable.
     """
     try:
         read = json.loads(schema) if isinstance(schema, str) else dict(schema)
@@ -108,11 +110,13 @@ def json_schema(schema: Mapping[str, Any] | str, record: Any = None, *, schema_i
 
 
 def schema_identity(schema: Any, text: str, inner: Format[Any], schema_id: int | None) -> Identity:
-    """Return what stores record of JSON that fits a schema.
+    """Return the identity of the format of JSON that fits a schema.
 
     Args:
-        text: of the schema, as earlier builds of 0.3 recorded it.
-        inner: writes the JSON.
+        schema: The schema.
+        text: Text of the schema, as earlier builds of 0.3 recorded it.
+        inner: Format that writes the JSON.
+        schema_id: Id of the schema in the registry. None: plain JSON.
     """
     shape = json.dumps([without_wording(schema), inner.identity], sort_keys=True)
     return by_name("JSON" if schema_id is None else "JSON Schema", shape, text, schema_id)

@@ -1,4 +1,4 @@
-"""JSON Schemas without what changes neither which values fit nor their bytes: texts for readers, and orders."""
+"""JSON Schemas without the parts that affect neither the valid values nor their bytes: texts and orders."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ _SCHEMAS = frozenset(
     )
 )  # fmt: skip
 _SETS = frozenset(("enum", "required", "type"))
-"""Keywords whose list has no order."""
+"""Keywords whose lists may be in any order."""
 
 
 def without_wording(schema: Any) -> Any:
-    """Return a schema, or a list of schemas, without what only readers of the schema use.
+    """Return a schema, or a list of schemas, without texts that are only for its readers.
 
-    The members of its objects may be in any order. Values such as those of `const` stay as they are.
+    The members of its objects may be in any order. Values such as those of `const` stay unchanged.
     """
     if isinstance(schema, list):
         return [without_wording(item) for item in schema]

@@ -1,4 +1,4 @@
-"""Keys of several fields: as Avro, or in a form of the library's own. Rows sort by the fields, one after the other."""
+"""Formats of keys with several fields, as Avro or in this library's own encoding. Rows sort by the fields in order."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _LENGTH = struct.Struct(">i")
 
 
 class _CompositeCodec:
-    """Each field's own bytes behind their length (4 bytes)."""
+    """Codec of keys with several fields. It writes the length (4 bytes) and the bytes of each field."""
 
     def __init__(self, record: type[Any], fields: tuple[tuple[str, Format[Any]], ...]) -> None:
         self._record = record
@@ -51,7 +51,7 @@ class _CompositeCodec:
 
 
 class OneSchema:
-    """Knows no schema but the key's own: under another one equal keys would have other bytes, in other partitions."""
+    """A resolver of only the key's schema. With another schema, equal keys would be in other partitions."""
 
     def __init__(self, schema_id: int) -> None:
         self._id = schema_id
@@ -64,24 +64,29 @@ class OneSchema:
 
 
 def composite(record: type[T]) -> Format[T]:
-    """Return the format of keys of several fields, for repartitions and stores: text, bytes, numbers, booleans, uuids.
+    """Return a format of keys with several fields, for repartitions and stores.
+
+    Args:
+        record: Record class whose fields are texts, bytes, numbers, booleans or UUIDs.
 
     Raises:
-        TypeError: a field has another type, or may be null.
+        TypeError: A field has another type, or may be null.
     """
     fields = _fields(record)
     return _key(f"composite {record.__name__}", "composite", record, _CompositeCodec(record, fields), fields)
 
 
 def avro_key(record: type[T], schema: str, schema_id: int) -> Format[T]:
-    """Return the format of Avro keys in Confluent framing.
+    """Return the format of Avro keys in Confluent's framing.
 
     Args:
-        schema: as registered under the topic's `-key` subject, JSON.
-        schema_id: its id in the registry: a part of the bytes that the partition is the hash of.
+        record: Record class of the keys.
+        schema: Schema of the topic's `-key` subject, as JSON.
+        schema_id: Id of the schema in the registry. It is part of a key's bytes, whose hash determines the partition.
 
     Raises:
-        TypeError: a field is no text, bytes, number, boolean or uuid. ContractMismatch: record and schema differ.
+        TypeError: A field is not a text, bytes, number, boolean or UUID.
+        ContractMismatch: The record and the schema differ.
     """
     codec = AvroCodec(record, RegisteredSchema(schema_id, Schema(schema)), OneSchema(schema_id))
     return _key(f"Avro key {record.__name__} ({schema_id})", "AVRO", record, codec, _fields(record), schema_id)

@@ -1,15 +1,15 @@
-"""Limits for schemas and records, so that a few bytes from outside do not cost a reader minutes."""
+"""Limits of schemas and records, so that a few malicious bytes do not occupy a reader for minutes."""
 
 from __future__ import annotations
 
 MAX_DEPTH = 50
-"""Types within types."""
+"""Nesting of types."""
 
 MAX_NESTING = 200
-"""Values within values, of a schema whose types contain themselves."""
+"""Nesting of values, for a schema whose types contain themselves."""
 
 MAX_TYPES = 10_000
-"""Types in a schema, a named one counted wherever it is used: a 2 kB schema can expand to millions."""
+"""Types in a schema. A named type counts at each use, because a schema of 2 kB can expand to millions of types."""
 
 MAX_SCHEMA_CHARACTERS = 1_000_000
 
@@ -18,17 +18,17 @@ MAX_PRECISION = 1_000
 
 FREE_VALUES = 10_000
 VALUES_PER_BYTE = 8
-"""A record of so many bytes may hold FREE_VALUES and so many values for each byte, nulls and records counted.
+"""A record may contain FREE_VALUES values and VALUES_PER_BYTE for each of its bytes, including nulls and records.
 
-Values of no bytes are what bombs are made of.
+Without this limit, values of no bytes could make a small record expand without end.
 """
 
 
 def most_values(size: int) -> int:
-    """Return how many values a record of `size` bytes may hold."""
+    """Return the number of values that a record of `size` bytes may contain."""
     return FREE_VALUES + VALUES_PER_BYTE * size
 
 
 def unfolds(name: str, size: int) -> str:
-    """Return what is wrong with bytes that hold more values than that."""
+    """Return the message for a record of `size` bytes with too many values."""
     return f"{name}: {size} bytes unfold into more than {most_values(size)} values; no record needs as many"

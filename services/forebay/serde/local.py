@@ -1,4 +1,4 @@
-"""Codecs without a registry: for what never leaves a job, and for tests."""
+"""Codecs without a registry, for data that never leaves a job and for tests."""
 
 from __future__ import annotations
 
@@ -14,10 +14,12 @@ _codecs: dict[tuple[str, type[Any]], AvroCodec[Any]] = {}
 
 
 def local_codec(service: str, record_type: type[T]) -> AvroCodec[T]:
-    """Return the codec of a record type by the service's contract of the same name.
+    """Return the codec of a record type with the service's contract of the same name.
 
     Raises:
-        ContractMissing, InvalidSchema, ContractMismatch: contract and record type don't go together.
+        ContractMissing: There is no such contract.
+        InvalidSchema: The contract is not an Avro schema.
+        ContractMismatch: The contract and the record type differ.
     """
     key = (service, record_type)
     if key not in _codecs:

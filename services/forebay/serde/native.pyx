@@ -1,11 +1,16 @@
 # cython: language_level=3, boundscheck=False, wraparound=False, initializedcheck=False, embedsignature=False
-"""Avro between bytes and records in native code: a plan is laid out as nodes, then walked.
+"""Native codec of Avro records. A plan is laid out as C nodes, which the functions for reading and writing traverse.
 
-A `Codec` writes and reads what well-formed bytes and fitting records hold. At anything else it asks the explaining
-path, which decides: so both paths accept the same and say the same. `limits` holds while it reads.
+The native code handles only well-formed bytes, and records whose values have exactly the expected types. For all other
+data it raises `_Doubt`, and `Codec` calls the explaining path in Python, which accepts the data or raises an error with
+the reason. Therefore both paths accept the same data and report the same errors. While bytes are read, the limits of
+`forebay.serde.limits` apply.
 
-Memory: the nodes of a plan lie in bytes objects that its `_Plan` keeps, with every object they point to. A record's
-slots are written directly (see `_slots_of`), which a class allows that does nothing of its own when it is made.
+Memory: the nodes of a plan are in bytes objects. The `_Plan` keeps these alive, together with all objects to which
+nodes point, so nodes contain borrowed references. The slots of a record are written directly (see `_slot`) without
+calling its class. This is correct only for a class whose constructor does nothing else (`constructed_directly`).
+
+No function releases the GIL, because all of them create or inspect Python objects.
 """
 
 from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_CheckExact, PyBytes_FromStringAndSize, PyBytes_GET_SIZE
@@ -74,7 +79,7 @@ cdef enum Kind:
     ARRAY
     MAP
     RECORD
-    MADE_RECORD  # its class makes it
+    MADE_RECORD  # a record that is created by calling its class
     REFUSED
 
 _KINDS = {
@@ -90,37 +95,37 @@ _KINDS = {
 
 _FLAT = frozenset({ReadPrimitive, ReadFixed, ReadDecimal, ReadEnumeration, ReadUnion})  # a union if its branches are
 
-cdef struct Filler:  # a slot that no field of the wire fills
+cdef struct Filler:  # a slot that is not read from the bytes
     Py_ssize_t slot
-    Py_ssize_t copied_from  # a slot filled before, or 0
+    Py_ssize_t copied_from  # the slot whose value is copied, or 0
     PyObject *constant
 
 cdef struct Node:
     Kind kind
     bint to_float
-    bint canonical  # no value in here has another form that means the same
-    bint flat  # values refer to nothing that the cyclic collector would have to look at
-    bint flat_fields  # a record's values don't
-    Py_ssize_t count  # children, symbols, or bytes of a fixed type (a decimal: -1 if its bytes have a length)
+    bint canonical  # every value is read back in the form in which it was written
+    bint flat  # values contain no references that could be part of a cycle
+    bint flat_fields  # the values of a record's fields are flat
+    Py_ssize_t count  # number of children, symbols, or bytes of a fixed type (-1 for a decimal with a length prefix)
     Node *children
-    PyObject *thing  # a record's class, a decimal's function, an enumeration's symbols; MADE_RECORD: function
-    PyObject *names  # names of a record's fields, where they are read by name
-    PyObject *unit  # a decimal of the contract's exponent
-    Py_ssize_t *slots  # of a record's fields, 0: nowhere
+    PyObject *thing  # class of a record, function of a decimal or MADE_RECORD, symbols of an enumeration
+    PyObject *names  # names of a record's fields, if they are not in slots
+    PyObject *unit  # a decimal with the exponent of the contract
+    Py_ssize_t *slots  # offsets of a record's fields in its instances, 0 for a field that is skipped
     Py_ssize_t fillers
     Filler *filler
 
 cdef struct Cursor:
     const unsigned char *at
     const unsigned char *end
-    Py_ssize_t most_items  # of a block
-    Py_ssize_t values  # that may yet come
+    Py_ssize_t most_items  # largest number of items of a block
+    Py_ssize_t values  # number of further values that may be read
 
 cdef struct Buffer:
     char *start
     Py_ssize_t used
     Py_ssize_t room
-    char *heap  # where `start` is once the first room was too small
+    char *heap  # the allocated memory, NULL while `start` is the caller's memory on the stack
 
 cdef enum:
     FIRST_ROOM = 1024
@@ -133,11 +138,11 @@ cdef PyObject *_decimal = <PyObject *>Decimal
 
 
 class _Doubt(Exception):
-    """The explaining path shall look at it."""
+    """The native code can't handle the data, so the explaining path must decide."""
 
 
 class _TooMany(Exception):
-    """The bytes unfold into too many values."""
+    """The bytes contain more values than the limits allow."""
 
 
 
@@ -145,7 +150,7 @@ class _TooMany(Exception):
 
 
 cdef class _Plan:
-    """Nodes, and all that they point to."""
+    """Nodes, and all objects to which they point."""
 
     cdef list kept
     cdef Node root
@@ -172,7 +177,7 @@ cdef class _Plan:
 
 
 cdef Py_ssize_t _slot(object record_type, object name) except 0:
-    """Return where instances keep a field. `record_type` has a slot for it."""
+    """Return the offset of a field's slot in instances of `record_type`. Raises TypeError if it is not a slot."""
     member = getattr_static(record_type, name)
     if Py_TYPE(member) is not &PyMemberDescr_Type:
         raise TypeError(f"{record_type.__name__}.{name} is not a slot")
@@ -225,7 +230,7 @@ cdef int _lay_out_reading(_Plan made, Node *node, object plan) except -1:
 
 
 cdef int _lay_out_making(_Plan made, Node *node, object plan) except -1:
-    """Note which slot of a record each value of the wire goes to, and what fills the others."""
+    """Set the slot of a record in which each value that is read is stored, and the sources of the other slots."""
     cdef Py_ssize_t slot
     cdef Filler *filler
     if not constructed_directly(plan.record_type):
@@ -351,9 +356,11 @@ cdef inline Py_ssize_t _read_length(Cursor *c) except -1:
 
 
 cdef inline Py_ssize_t _read_count(Cursor *c) except -1:
-    """Return the number of items in the next block of an array or map, 0 at its end."""
+    """Return the number of items in the next block of an array or map, or 0 at its end."""
     cdef int64_t count
     _read_long(c, &count)
+    # An item may take no bytes, so the remaining bytes do not limit the number of items. Without a limit, a few bytes
+    # could announce 2^63 items, for which a tuple would be allocated.
     if count < 0:
         _read_length(c)
         if count < -c.most_items:
@@ -444,6 +451,7 @@ cdef object _read_record(Node *node, Cursor *c):
         for index in range(node.count):
             _read(&node.children[index], c)
         return None
+    # The allocator sets all slots to NULL. If a field can't be read, the incomplete record can therefore be freed.
     record = PyType_GenericAlloc(<PyTypeObject *>node.thing, 0)
     cdef char *start = <char *><PyObject *>record
     for index in range(node.count):
@@ -457,13 +465,14 @@ cdef object _read_record(Node *node, Cursor *c):
                          (<PyObject **>(start + filler.copied_from))[0])
         Py_INCREF(value)
         (<PyObject **>(start + filler.slot))[0] = <PyObject *>value
+    # Such a record can't be part of a reference cycle. Untracking it makes garbage collections faster.
     if node.flat_fields:
         PyObject_GC_UnTrack(<PyObject *>record)
     return record
 
 
 cdef object _read_array(Node *item, Cursor *c):
-    """Return the items as a tuple, in place where they come in one block, as nearly always."""
+    """Return the items as a tuple. If they are in one block, which is usual, they are read directly into the tuple."""
     cdef Py_ssize_t count = _read_count(c), index
     if count == 0:
         return _empty
@@ -500,7 +509,7 @@ cdef object _read_map(Node *item, Cursor *c):
 
 
 cdef char *_room(Buffer *b, Py_ssize_t size) except NULL:
-    """Return where the next `size` bytes go. The caller counts those it writes as used."""
+    """Return the address for the next `size` bytes. The caller adds the number of bytes that it writes to `used`."""
     cdef Py_ssize_t room
     cdef char *heap
     if b.room - b.used < size:
@@ -508,6 +517,7 @@ cdef char *_room(Buffer *b, Py_ssize_t size) except NULL:
         heap = <char *>PyMem_Realloc(b.heap, room)
         if heap == NULL:
             raise MemoryError
+        # The first buffer is on the caller's stack, so it can't be reallocated.
         if b.heap == NULL and b.used:
             memcpy(heap, b.start, b.used)
         b.start = b.heap = heap
@@ -545,7 +555,7 @@ cdef inline int _write_text(Buffer *b, object text) except -1:
 
 
 cdef inline double _floating(object value) except? -1:
-    """Give a float, or a whole number that is surely no other one as a double."""
+    """Return a float, or a whole number that a double represents exactly. Raises _Doubt for other values."""
     cdef int64_t number
     cdef int overflow = 0
     if PyFloat_CheckExact(value):
@@ -598,7 +608,7 @@ cdef int _write(Node *node, object value, Buffer *b) except -1:
         wide = _floating(value)
         narrow = <float>wide
         if narrow != wide and (not PyFloat_CheckExact(value) or narrow - narrow != 0):
-            raise _Doubt  # no number, too large, or a whole number that would be rounded
+            raise _Doubt  # NaN, a value out of range, or a whole number that would be rounded
         return _write_bytes(b, <char *>&narrow, 4)
     if kind == ENUMERATION:
         if not PyUnicode_CheckExact(value):
@@ -703,7 +713,7 @@ cdef int _write_map(Node *item, object entries, Buffer *b) except -1:
 
 
 cdef bint _is_canonical(Node *node, object value) except -1:
-    """Return whether a value would be read back as it is, type and form included. False also if it fits nowhere."""
+    """Return whether a value would be read back with the same type and form. False if it does not fit the type."""
     cdef Py_ssize_t index, position = 0
     cdef PyObject *key
     cdef PyObject *item
@@ -748,13 +758,14 @@ cdef bint _is_canonical(Node *node, object value) except -1:
 
 
 cdef class Codec:
-    """Framed bytes of one record type, both ways.
+    """Encoder and decoder of the framed bytes of one record type.
 
     Args:
-        name: the record type's, for errors.
-        schema_id: what records are written under.
-        contract: the record's Avro type; `classes` by full name.
-        explain_encode, explain_decode: the explaining path.
+        name: Name of the record type, for errors.
+        schema_id: Id of the schema with which records are written.
+        contract: Avro type of the record.
+        classes: Record classes by full name.
+        explain_encode, explain_decode: The functions of the explaining path.
     """
 
     cdef str _name
@@ -776,11 +787,11 @@ cdef class Codec:
         self._explain_decode = explain_decode
 
     def add(self, uint32_t schema_id, plan):
-        """Read what was written under `schema_id` by `plan` from now on."""
+        """Set the plan by which records of the schema `schema_id` are decoded."""
         self._readers[schema_id] = _reading(plan)
 
     def is_canonical(self, record):
-        """Return whether a record would be read back as it is. False also if it does not fit."""
+        """Return whether a record would be read back unchanged. False if it does not fit the contract."""
         try:
             return bool(_is_canonical(&self._writer.root, record))
         except Exception:
@@ -796,6 +807,7 @@ cdef class Codec:
             _write_record(&self._writer.root, record, &b)
             return PyBytes_FromStringAndSize(b.start, b.used)
         except Exception:
+            # The explaining path encodes the record, or raises the error with its reason.
             pass
         finally:
             PyMem_Free(b.heap)
@@ -818,11 +830,12 @@ cdef class Codec:
         except _TooMany:
             raise DecodeError(unfolds(self._name, PyBytes_GET_SIZE(data))) from None
         except Exception:
+            # As in `encode`.
             pass
         return self._explain_decode(data)
 
     cdef _Plan _reader_of(self, object data):
-        """Return the plan for framed bytes; None: no plan exists yet, or the bytes are not framed."""
+        """Return the plan for framed bytes, or None if the bytes are not framed or their schema has no plan yet."""
         cdef const unsigned char *head
         cdef uint32_t schema_id
         if not PyBytes_CheckExact(data) or PyBytes_GET_SIZE(data) < 5:
@@ -841,7 +854,10 @@ cdef class Codec:
 
 
 def encode_rows(list rows):
-    """Return keys with their values (None: no row) as an Avro array of {bytes; null or bytes}; None: these are none."""
+    """Return keys and values as an Avro array of {bytes, union of null and bytes}. A value of None is a deleted row.
+
+    Return None if a key or value has another type.
+    """
     cdef Buffer b
     b.start, b.used, b.room, b.heap = NULL, 0, 0, NULL
     try:
@@ -863,7 +879,7 @@ def encode_rows(list rows):
 
 
 def decode_rows(data):
-    """Return what `encode_rows` wrote; None: something else did."""
+    """Return the keys and values from bytes of `encode_rows`, or None if the bytes have another form."""
     cdef Cursor c
     cdef Py_ssize_t count
     cdef int64_t branch

@@ -1,4 +1,4 @@
-"""How bytes written under one schema become records of ours: what resolution gives, what decoders follow."""
+"""Plans for decoding bytes of a writer's schema to records. Resolution creates them, and decoders follow them."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from forebay.serde.avro_types import DecimalType
 
 
 class Conversion(enum.Enum):
-    """What becomes of a primitive after it was read: Avro's promotions."""
+    """The conversion of a primitive after it was read (Avro's promotions)."""
 
     NONE = "none"
     TO_FLOAT = "to float"
@@ -20,7 +20,7 @@ class Conversion(enum.Enum):
 
 @dataclass(frozen=True, slots=True)
 class ReadPrimitive:
-    """Read an Avro primitive called `name`."""
+    """Read the Avro primitive `name`."""
 
     name: str
     conversion: Conversion
@@ -35,7 +35,7 @@ class ReadFixed:
 
 @dataclass(frozen=True, slots=True)
 class ReadDecimal:
-    """Read what `writer` describes into a Decimal with `scale` digits behind the point."""
+    """Read a decimal of the type `writer` into a Decimal with `scale` digits after the point."""
 
     writer: DecimalType
     scale: int
@@ -43,7 +43,7 @@ class ReadDecimal:
 
 @dataclass(frozen=True, slots=True)
 class ReadEnumeration:
-    """Read an index into `symbols`; None marks a symbol the reader does not know."""
+    """Read an index into `symbols`. None is a symbol that the reader does not know."""
 
     symbols: tuple[str | None, ...]
 
@@ -71,21 +71,21 @@ class ReadUnion:
 
 @dataclass(frozen=True, slots=True)
 class FromWire:
-    """A constructor argument: the value of the record's field at `index`, in the order written."""
+    """A constructor argument: the value of the writer's field at `index`."""
 
     index: int
 
 
 @dataclass(frozen=True, slots=True)
 class Constant:
-    """A constructor argument: the contract's default for a field the writer does not have."""
+    """A constructor argument: the contract's default of a field that the writer does not have."""
 
     value: Any
 
 
 @dataclass(frozen=True, slots=True)
 class ReadRecord:
-    """Read `fields` (name, plan) in the order written, then build `record_type`; None: the reader skips it."""
+    """Read `fields` (name, plan) in the writer's order and create a `record_type`. None: the record is skipped."""
 
     fields: tuple[tuple[str, ReadPlan], ...]
     record_type: type | None
@@ -93,16 +93,16 @@ class ReadRecord:
 
     @property
     def type_name(self) -> str:
-        """Return the name of the class of its records; nothing's is empty."""
+        """Name of the class of the records; "" if they are skipped."""
         return "" if self.record_type is None else self.record_type.__name__
 
     @property
     def names(self) -> tuple[str, ...]:
-        """Return the names of the arguments: the record's fields in its own order."""
+        """Names of the arguments, which are the fields of the record class in order."""
         return () if self.record_type is None else fields_of(self.record_type)
 
     def make(self, values: Sequence[Any]) -> Any:
-        """Return the record of the values read, in the order written; None if the reader skips it."""
+        """Return the record for values in the writer's order, or None if records are skipped."""
         if self.record_type is None:
             return None
         return self.record_type(*(a.value if isinstance(a, Constant) else values[a.index] for a in self.arguments))
@@ -110,7 +110,7 @@ class ReadRecord:
 
 @dataclass(frozen=True, slots=True)
 class Refuse:
-    """What is written here can't become ours, for this reason."""
+    """Refuse the value for this reason."""
 
     reason: str
 

@@ -1,4 +1,4 @@
-"""Check that a record holds the Protobuf message that its reader has chosen."""
+"""Check that a record contains the Protobuf message that its reader has chosen."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ _MOST_REFUSED = 1_000
 
 
 class FramedMessages:
-    """Takes a reader's messages out of Confluent's framing, and refuses other messages.
+    """A reader of Confluent's framing that accepts only one message.
 
     Args:
         message: The reader's message.
-        text_of: Returns the schema of an id. It raises DecodeError, RegistryUnavailable.
-        owns: Returns whether the schema of an id is of a subject that the reader reads.
+        text_of: Function that returns the schema with an id. It raises DecodeError or RegistryUnavailable.
+        owns: Function that returns whether the schema with an id belongs to a subject of the reader.
         remedy: How another message is chosen, for errors.
     """
 
@@ -32,10 +32,10 @@ class FramedMessages:
         self._text_of, self._owns = text_of, owns
         self._checked: set[tuple[int, MessagePath]] = set()
         self._refused: dict[tuple[int, MessagePath], str] = {}
-        """Why records of a schema's message can't be read, whichever subject has it: schemas do not change."""
+        """Reason why records of a schema's message can't be read, regardless of subject, as schemas do not change."""
 
     def body(self, data: bytes) -> bytes:
-        """Return the bytes of the message. Raises DecodeError, RegistryUnavailable."""
+        """Return the bytes of the message. Raise DecodeError or RegistryUnavailable."""
         schema_id = schema_id_of(data)
         path, at = read_path(data, HEADER_BYTES)
         if (schema_id, path) not in self._checked:
@@ -55,14 +55,14 @@ class FramedMessages:
         try:
             check_message(self._message, writers_message(text, schema_id, path), path, owns, self._remedy)
         except DecodeError as error:
-            # Any bytes may follow an id: paths without end must not take memory without end.
+            # Limit the number of entries. Any bytes may follow an id, so there may be any number of paths.
             if not asked and len(self._refused) < _MOST_REFUSED:
                 self._refused[schema_id, path] = str(error)
             raise
 
 
 def writers_message(text: str, schema_id: int, path: MessagePath) -> Descriptor:
-    """Return the message of a writer's schema at a path. Raises DecodeError: there is none."""
+    """Return the message of a writer's schema at a path. Raise DecodeError if there is no such message."""
     try:
         message = messages_of(text)[path[0]]
         for index in path[1:]:
@@ -78,16 +78,17 @@ def writers_message(text: str, schema_id: int, path: MessagePath) -> Descriptor:
 def check_message(
     chosen: Descriptor, writer: Descriptor, path: MessagePath, owns: Callable[[], bool], remedy: str
 ) -> None:
-    """Refuse a record of another message. Parsed as the chosen message, its bytes would be other values.
+    """Check that a record's message is the chosen one. Otherwise its bytes would be parsed as other values.
 
-    A version of the subject may have another package. A message that it has in the same place was renamed, unless one
-    of the two schemas has both names.
+    Another version of the subject may have another package. A message at the same path was renamed, unless one of the
+    two schemas has both names.
 
     Args:
         chosen: The reader's message.
         writer: The record's message.
-        path: Its place in the writer's schema.
-        owns: Returns whether the writer's schema is of the reader's subject. It is called only if the names differ.
+        path: Its path in the writer's schema.
+        owns: Function that returns whether the writer's schema belongs to the reader's subject. It is called only if
+            the names differ.
         remedy: How another message is chosen, for the error.
 
     Raises:

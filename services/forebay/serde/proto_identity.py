@@ -1,4 +1,4 @@
-"""What stores record of messages in Protocol Buffers, whose fields are found by their numbers."""
+"""Identities of Protobuf messages, whose fields are found by their numbers."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from google.protobuf.descriptor import Descriptor, FieldDescriptor
 from forebay.formats.identities import Identity, by_number
 
 _MOST_FIELDS = 5_000
-"""Of a message and those within it. Messages that use each other several times may unfold to any number."""
+"""Limit of the fields of a message and its nested messages. Messages that use each other can expand to any number."""
 _TYPES = {
     getattr(FieldDescriptor, f"TYPE_{name.upper()}"): name
     for name in (
@@ -23,7 +23,7 @@ def identity_of(message: Descriptor, head: str) -> Identity:
     """Return the identity of a message.
 
     Args:
-        head: what distinguishes its framing.
+        head: Description of the framing.
     """
     try:
         return _Unfolding().message(message, head, ())
@@ -39,7 +39,7 @@ class _Unfolding:
 
     def message(self, message: Descriptor, head: str, within: tuple[str, ...]) -> Identity:
         if message.full_name in within:
-            # Counted, because another package or name does not change the bytes.
+            # Use the number of levels, because another package or name does not change the bytes.
             return f"message {len(within) - within.index(message.full_name)} levels up"
         self._fields += len(message.fields)
         if self._fields > _MOST_FIELDS:

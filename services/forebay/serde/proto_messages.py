@@ -1,4 +1,4 @@
-"""Messages that a `.proto` text defines, and how Confluent's framing names one of them."""
+"""The messages that a `.proto` text defines, and their paths in Confluent's framing."""
 
 from __future__ import annotations
 
@@ -36,13 +36,13 @@ _FILES = {
         for name in ("double", "float", "int64", "uint64", "int32", "uint32", "bool", "string", "bytes")
     ),
 }
-"""Files that any schema may import, as far as fields matter."""
+"""Files that any schema may import, reduced to the fields."""
 
 
 @lru_cache(1024)
 def messages_of(text: str) -> tuple[Descriptor, ...]:
-    """Return the messages that a schema's file defines itself, in order. Raises WrongProto."""
-    # A pool of its own: in the default pool, two schemas could not define a message of the same name.
+    """Return the messages that a schema's own file defines, in order. Raise WrongProto if the text is invalid."""
+    # Use a separate pool. In the default pool, two schemas could not define messages with the same name.
     pool = descriptor_pool.DescriptorPool()
     for name, content in _FILES.items():
         pool.Add(file_of(f'syntax = "proto3"; {content}', name))
@@ -58,10 +58,10 @@ def messages_of(text: str) -> tuple[Descriptor, ...]:
 
 
 def _add_imports(pool: Any, importing: Any, files: dict[str, str]) -> None:
-    """Add the files that a file imports, and those that they import. Raises WrongProto: one is missing."""
+    """Add the files that a file imports, recursively. Raise WrongProto if one is missing."""
     for name in importing.dependency:
         if name in files:
-            # Removed first: files that import each other would be added without end.
+            # Remove the file first. Otherwise files that import each other would be added endlessly.
             file = file_of(files.pop(name), name)
             _add_imports(pool, file, files)
             pool.Add(file)
@@ -81,7 +81,7 @@ def _is_there(pool: Any, name: str) -> bool:
 
 
 def _add_well_known(pool: Any, name: str) -> bool:
-    """Add a file that comes with Protocol Buffers, and what it imports; return whether there is one."""
+    """Add a file that is part of Protocol Buffers, and its imports. Return False if there is no such file."""
     module = _WELL_KNOWN.fullmatch(name)
     if module is None:
         return False
@@ -97,9 +97,12 @@ def _add_well_known(pool: Any, name: str) -> bool:
 
 
 def message_of(text: str, name: str = "") -> Descriptor:
-    """Return the message of a name, with its package or without; the first without a name. Raises WrongProto.
+    """Return a message by its name, with or without its package.
 
-    The name of a message within another one begins with that message's name.
+    The name of a nested message begins with that of the enclosing message. Without a name, return the first message.
+
+    Raises:
+        WrongProto: The text is invalid, or has no such message.
     """
     messages = messages_of(text)
     for message in all_messages(messages):
@@ -110,11 +113,11 @@ def message_of(text: str, name: str = "") -> Descriptor:
 
 
 _LENGTH_OF_DIGITS = 3
-"""Length of the longest number of digits that counts. `int` refuses texts of thousands of digits."""
+"""Maximum length of the texts of precision and scale. `int` raises an error for texts of thousands of digits."""
 
 
 def all_messages(messages: Iterable[Descriptor]) -> Iterator[Descriptor]:
-    """Yield messages and those within them, without the entries of maps."""
+    """Yield messages and their nested messages, except for the entries of maps."""
     for message in messages:
         if not message.GetOptions().map_entry:
             yield message
@@ -127,7 +130,7 @@ def name_in_file(message: Descriptor) -> str:
 
 
 META_FILE = "confluent/meta.proto"
-"""Defines the option that `decimal_option` writes."""
+"""File that defines the option that `decimal_option` returns."""
 
 
 def decimal_option(precision: int, scale: int) -> str:
@@ -137,10 +140,10 @@ def decimal_option(precision: int, scale: int) -> str:
 
 
 def decimal_digits(field: FieldDescriptor) -> tuple[int, int] | None:
-    """Return precision and scale that a field of `confluent.type.Decimal` declares; None: it declares none.
+    """Return the precision and scale that a field of `confluent.type.Decimal` declares, or None.
 
-    As in Kafka Connect, the scale is 0 if only the precision is declared. A precision without a scale that fits it is
-    no declaration, and neither is one of more digits than any decimal has.
+    As in Kafka Connect, the scale is 0 if only the precision is declared. A declaration is ignored if the scale is
+    larger than the precision, or if a number has too many digits.
     """
     params = {
         option.name[1].name_part: option.string_value.decode()
@@ -159,7 +162,7 @@ def class_of(message: Descriptor) -> Any:
 
 
 def path_of(message: Descriptor) -> tuple[int, ...]:
-    """Return the place of a message in its schema: its index, after that of the message around it."""
+    """Return the path of a message in its schema: the indexes of the enclosing messages and its own index."""
     around = message.containing_type
     if around is None:
         return (list(message.file.message_types_by_name).index(message.name),)
@@ -167,13 +170,13 @@ def path_of(message: Descriptor) -> tuple[int, ...]:
 
 
 def path_bytes(message: Descriptor) -> bytes:
-    """Return the bytes between a schema's id and a message: its path, which is a zero byte for the first message."""
+    """Return the bytes between a schema's id and a message: its path, or a zero byte for the first message."""
     path = path_of(message)
     return b"\0" if path == (0,) else b"".join(map(integer_bytes, (len(path), *path)))
 
 
 def read_path(data: bytes, at: int) -> tuple[tuple[int, ...], int]:
-    """Return the path of a message within its schema, and where its bytes begin. Raises DecodeError."""
+    """Return the path of a message in its schema, and the offset of its bytes. Raise DecodeError."""
     try:
         count, at = read_count(data, at)
         path = []
@@ -181,7 +184,7 @@ def read_path(data: bytes, at: int) -> tuple[tuple[int, ...], int]:
             index, at = read_integer(data, at)
             path.append(index)
     except IndexError as error:
-        raise DecodeError(f"{len(data)} bytes end before they say which message they are") from error
+        raise DecodeError(f"{len(data)} bytes end before the path of their message is complete") from error
     if any(index < 0 for index in path):
         raise DecodeError(f"the message's path {path} is negative")
     return tuple(path) or (0,), at

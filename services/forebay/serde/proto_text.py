@@ -1,4 +1,4 @@
-"""Texts of Protocol Buffers' language (proto3, and what proto2 has of it) as descriptors."""
+"""Parser from `.proto` texts (proto3, and the same constructs in proto2) to descriptors."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ _SKIPPED = {"option", "reserved", "extensions", "extend", "service"}
 
 
 class WrongProto(ValueError):
-    """A text is not of this language."""
+    """The text is not valid in the language of Protocol Buffers."""
 
 
 def file_of(text: str, name: str) -> FileDescriptorProto:
-    """Return the descriptor of a file, types not yet looked up. Raises WrongProto."""
+    """Return the descriptor of a file without resolving types. Raise WrongProto if the text is invalid."""
     return _Parser(text).file(name)
 
 
@@ -99,7 +99,7 @@ class _Parser:
             raise WrongProto(f"{word!r} is not a number of a field") from error
 
     def _skip(self) -> None:
-        """Go behind a statement, or its block."""
+        """Skip a statement or its block."""
         depth = 0
         while True:
             word = self._take()
@@ -126,7 +126,7 @@ class _Parser:
                     self._skip()
                 case _:
                     self._field(made, word)
-        # Fields that may be left out come behind the real choices, as protoc orders them.
+        # The choices of optional fields come after the real choices, in protoc's order.
         for field in made.field:
             if field.proto3_optional:
                 field.oneof_index = len(made.oneof_decl)
@@ -184,13 +184,13 @@ class _Parser:
 
     def _field_options(self, field: FieldDescriptorProto) -> None:
         for name, value in _meta_params(self._options()).items():
-            # No file defines the option here, so it is kept as protoc keeps an option before it looks it up.
+            # No file defines the option here, so store it as protoc stores an option before it is resolved.
             option = field.options.uninterpreted_option.add(string_value=value.encode())
             option.name.add(name_part=FIELD_META, is_extension=True)
             option.name.add(name_part=name, is_extension=False)
 
     def _options(self) -> list[str]:
-        """Go behind a field's options and its end, and return the options' words."""
+        """Skip a field's options and its end. Return the words of the options."""
         depth, start = 0, self._at
         while depth or self._next == "[":
             word = self._take()
@@ -201,11 +201,11 @@ class _Parser:
 
 
 FIELD_META = "confluent.field_meta"
-"""Confluent's option of a field, whose parameters are texts by name."""
+"""Confluent's option of a field, which has parameters: texts by name."""
 
 
 def _meta_params(words: list[str]) -> dict[str, str]:
-    """Return the parameters that a field's options give it, as pairs of key and value or by name."""
+    """Return the parameters in a field's options, which are written as pairs of key and value or by name."""
     params: dict[str, str] = {}
     is_meta, groups = False, list[dict[str, str]]()
     for word, after, value in zip(words, words[1:], [*words[2:], ""], strict=False):

@@ -1,4 +1,4 @@
-"""Protocol Buffers as a format of values: classes that `protoc` generated. Needs the package `protobuf`."""
+"""A format of Protobuf values, for classes that `protoc` generated. It needs the package `protobuf`."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ T = TypeVar("T")
 
 
 class _ProtobufCodec:
-    """Protobuf's own bytes, maps in order of their keys, so that equal messages have equal bytes in this process."""
+    """Codec of Protobuf messages. It sorts maps by key, so that equal messages have equal bytes in this process."""
 
     def __init__(self, message: Any) -> None:
         self._message = message
@@ -34,10 +34,10 @@ class _ProtobufCodec:
 
 
 def protobuf(message: type[T]) -> Format[T]:
-    """Return the format of a generated message class. No key can have it: other writers' bytes may differ.
+    """Return the format of a generated message class. It is not for keys, because other writers' bytes may differ.
 
-    A message can be changed in place, so a store keeps its bytes: each get returns another message, and a change counts
-    only once it is put.
+    Messages are mutable, so a store keeps their bytes. Each get returns a new message. A change of a message has no
+    effect until the message is put.
     """
     described: Any = message
     return Format(

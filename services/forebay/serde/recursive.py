@@ -1,6 +1,6 @@
-"""A first look through the bytes of a schema whose types contain themselves, for which there are no plans.
+"""Check of bytes of a schema whose types contain themselves, before fastavro decodes them.
 
-fastavro reads such values on the C stack: a value of some 10,000 levels would end the process.
+fastavro reads such values on the C stack. A value of about 10,000 levels would crash the process.
 """
 
 from __future__ import annotations
@@ -17,15 +17,15 @@ _SIZES = {"null": 0, "boolean": 1, "float": 4, "double": 8}
 
 
 def check_bounds(data: bytes, schema: Any, names: Mapping[str, Any], name: str) -> None:
-    """Check that framed bytes are neither too deep nor unfold into too many values.
+    """Check that framed bytes are not nested too deeply and do not expand to too many values.
 
     Args:
-        schema: as fastavro parsed it.
-        names: its named types.
-        name: says in errors what was read.
+        schema: Schema, as parsed by fastavro.
+        names: Named types of the schema.
+        name: Name of the record, for errors.
 
     Raises:
-        DecodeError: they are, or they end too early.
+        DecodeError: The limits are exceeded, or the bytes are truncated.
     """
     try:
         _Walk(data, names).over(schema, 0)
@@ -43,7 +43,7 @@ class _Walk:
         self._position = HEADER_BYTES
 
     def over(self, schema: Any, depth: int) -> None:
-        """Go over one value. Raises Malformed, IndexError at the end."""
+        """Skip one value. Raise Malformed, or IndexError at the end of the bytes."""
         self._left -= 1
         if self._left < 0:
             raise Malformed(unfolds("the value", len(self._data)))

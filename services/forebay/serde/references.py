@@ -1,7 +1,7 @@
-"""Schemas that refer to others in a registry: one text that has all of them.
+"""Combination of a schema and the schemas to which it refers in a registry into one text.
 
-A Protobuf schema imports files, an Avro schema names types of other schemas. What is read from a registry is put
-together once, so that decoders, inference of columns and lock files need one text.
+A Protobuf schema imports files, and an Avro schema uses types of other schemas. They are combined once when they are
+read from a registry, so that decoders, inference of columns and lock files need only one text.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ _TYPES = ("record", "enum", "fixed", "error")
 
 
 def join_files(text: str, files: Mapping[str, str]) -> str:
-    """Return a `.proto` text with the files that it imports behind it."""
+    """Return a `.proto` text, followed by the files that it imports."""
     parts = [text]
     for name, content in files.items():
         main, more = split_files(content)
@@ -24,7 +24,7 @@ def join_files(text: str, files: Mapping[str, str]) -> str:
 
 
 def split_files(text: str) -> tuple[str, dict[str, str]]:
-    """Return the `.proto` text itself, and the files behind it by name; each counts once."""
+    """Return the `.proto` text itself, and the files after it by name. The first file with a name is used."""
     main, *parts = text.split(f"\n{_FILE}")
     files: dict[str, str] = {}
     for part in parts:
@@ -34,7 +34,7 @@ def split_files(text: str) -> tuple[str, dict[str, str]]:
 
 
 def insert_types(text: str, schemas: Mapping[str, str]) -> str:
-    """Return an Avro schema with the types that it names in other schemas, each where it is used first.
+    """Return an Avro schema with the types of other schemas, each inserted where it is used first.
 
     Args:
         schemas: Texts of the other schemas by the full names of their types.
@@ -49,7 +49,7 @@ def insert_types(text: str, schemas: Mapping[str, str]) -> str:
 def _insert(document: Any, space: str, missing: dict[str, Any]) -> Any:
     if isinstance(document, str):
         name = document if document in missing else f"{space}.{document}"
-        # Only where it is used first: Avro refuses a second definition of a name.
+        # Insert it only where it is used first, because Avro refuses a second definition of a name.
         return _insert(missing.pop(name), "", missing) if name in missing else document
     if isinstance(document, list):
         return [_insert(part, space, missing) for part in document]

@@ -1,4 +1,4 @@
-"""Avro's schema resolution: from the writer's schema and ours to a plan for reading."""
+"""Avro's schema resolution, which creates a plan for reading from the writer's schema and the contract."""
 
 from __future__ import annotations
 
@@ -49,10 +49,12 @@ _PROMOTIONS: Mapping[tuple[str, str], Conversion] = {
 
 
 def resolve(writer: AvroType, reader: AvroType, classes: Mapping[str, type]) -> ReadPlan:
-    """Return the plan that reads what `writer` describes as `reader`, records as their `classes` (see bind).
+    """Return the plan that reads bytes of `writer` as values of `reader` (Avro specification, Schema Resolution).
 
-    What does not resolve becomes a Refuse where it stands: in a union, only for the branch concerned.
-    Source: Avro specification, Schema Resolution.
+    Types that can't be resolved become a Refuse. In a union, this affects only one branch.
+
+    Args:
+        classes: Classes of the records, by full name (see `bind`).
     """
     match writer, reader:
         case Union(branches), _:
@@ -73,7 +75,7 @@ def resolve(writer: AvroType, reader: AvroType, classes: Mapping[str, type]) -> 
             return ReadPrimitive("bytes", Conversion.NONE)
         case Enumeration(), Enumeration() if _same_name(writer.name, reader.name):
             known = set(reader.symbols)
-            # Resolved here, not for each record: the writer's index then leads straight to our symbol.
+            # Resolve symbols here and not for each record, so that the writer's index leads directly to the symbol.
             return ReadEnumeration(tuple(s if s in known else reader.default for s in writer.symbols))
         case Array(theirs_item), Array(ours_item):
             return ReadArray(resolve(theirs_item, ours_item, classes))
@@ -85,9 +87,9 @@ def resolve(writer: AvroType, reader: AvroType, classes: Mapping[str, type]) -> 
 
 
 def _into_union(writer: AvroType, branches: tuple[AvroType, ...], classes: Mapping[str, type]) -> ReadPlan:
-    # The specification takes the first branch that matches. Java's Avro, which Kafka's serializers use, looks for the
-    # writer's own type first and only then for a promotion (`Resolver.ReaderUnion.firstMatchingBranch`): an int read as
-    # [double, int] stays an int.
+    # The specification uses the first branch that matches. Java's Avro, which Kafka's serializers use, searches for the
+    # writer's own type first and then for a promotion (`Resolver.ReaderUnion.firstMatchingBranch`). An int that is read
+    # as [double, int] therefore stays an int.
     exact_first = sorted(branches, key=lambda branch: describe(branch) != describe(writer))
     for branch in exact_first:
         plan = resolve(writer, branch, classes)
@@ -97,15 +99,15 @@ def _into_union(writer: AvroType, branches: tuple[AvroType, ...], classes: Mappi
 
 
 def _record(writer: Record, reader: Record, classes: Mapping[str, type]) -> ReadPlan:
-    # Of names that are equal the last one counts: a field's own name before its aliases, and an earlier alias before a
+    # The last of equal names wins. A field's own name has precedence over its aliases, and an earlier alias over a
     # later one.
     by_name = {name: field for field in reader.fields for name in (*reversed(field.aliases), field.name)}
     fields: list[tuple[str, ReadPlan]] = []
     sources: dict[str, FromWire | Constant] = {}
     for index, theirs in enumerate(writer.fields):
         ours = by_name.get(theirs.name)
-        # Two fields of the writer may match one of ours, by name and by alias. The first one counts, and the other is
-        # skipped.
+        # Two fields of the writer may match one field of the reader, by name and by alias. The first one is used, and
+        # the other is skipped.
         if ours is None or ours.name in sources:
             fields.append((theirs.name, skipping(theirs.type)))
         else:
@@ -117,13 +119,13 @@ def _record(writer: Record, reader: Record, classes: Mapping[str, type]) -> Read
                 return Refuse(f"the writer's {writer.name} has no field {ours.name}, which is required")
             sources[ours.name] = Constant(_default(ours, classes))
     record_type = classes[reader.name]
-    # By the class's order: fields of the class and of the contract have the same names, but may differ in order.
+    # Use the order of the class. Its fields have the same names as those of the contract, but may be in another order.
     arguments = tuple(sources[name] for name in fields_of(record_type))
     return ReadRecord(tuple(fields), record_type, arguments)
 
 
 def skipping(writer: AvroType) -> ReadPlan:
-    """Return the plan that reads what `writer` describes and keeps none of its records."""
+    """Return the plan that skips a value of `writer`."""
     match writer:
         case Primitive(name):
             return ReadPrimitive(name, Conversion.NONE)
@@ -152,10 +154,10 @@ def _default(field: Field, classes: Mapping[str, type]) -> Any:
 
 
 def from_json(value: Any, avro: AvroType, classes: Mapping[str, type]) -> Any:
-    """Return a field's default, as a schema's JSON states it, as a value of ours."""
+    """Return a default in a schema's JSON as a value."""
     match avro:
         case Primitive("bytes"):
-            # In JSON, Avro states bytes as characters U+0000 to U+00FF.
+            # In JSON, Avro writes bytes as the characters U+0000 to U+00FF.
             return value.encode("latin-1")
         case DecimalType():
             return decimal_reader(avro, avro.scale)(value.encode("latin-1"))
@@ -179,5 +181,5 @@ def from_json(value: Any, avro: AvroType, classes: Mapping[str, type]) -> Any:
 
 
 def _same_name(theirs: str, *ours: str) -> bool:
-    """Return whether unqualified names are equal: the specification leaves namespaces out here."""
+    """Return whether unqualified names are equal. The specification ignores namespaces here."""
     return theirs.rpartition(".")[2] in {name.rpartition(".")[2] for name in ours}

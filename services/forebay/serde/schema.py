@@ -1,4 +1,4 @@
-"""Avro schema text, checked and parsed."""
+"""Avro schemas, parsed from text and checked."""
 
 from __future__ import annotations
 
@@ -37,27 +37,27 @@ _PARSE_ERRORS = (
 
 
 class InvalidSchema(Exception):
-    """This text is not an Avro schema, or one that Forebay does not support; the message says why."""
+    """The text is not an Avro schema, or Forebay does not support the schema. The message says why."""
 
 
 class RecursiveSchema(InvalidSchema):
-    """A type of this schema contains itself."""
+    """A type of the schema contains itself."""
 
 
 @dataclass(frozen=True)
 class Schema:
-    """An Avro schema. Equal if the text is; `canonical` is equal if the same bytes mean the same, decimals aside.
+    """An Avro schema. Two schemas are equal if their texts are equal.
 
-    A decimal is a Decimal. Other logical types are annotations: a value has its underlying type (a timestamp-millis
-    is a long).
+    Their `canonical` texts are equal if the same bytes have the same meaning, except for decimals. Decimals are read as
+    Decimal. Other logical types are ignored, so a timestamp-millis is a long.
     """
 
     text: str
 
     @cached_property
     def type(self) -> AvroType:
-        """Return the parsed schema. Raises InvalidSchema."""
-        # Before it is parsed, so that producers that may register schemas cannot fill the memory of each worker.
+        """The parsed schema. Raises InvalidSchema."""
+        # Check the length first, so that producers that may register schemas can't fill the memory of each worker.
         if len(self.text) > MAX_SCHEMA_CHARACTERS:
             raise InvalidSchema(f"its text of {len(self.text)} characters is longer than {MAX_SCHEMA_CHARACTERS}")
         try:
@@ -72,7 +72,7 @@ class Schema:
 
     @cached_property
     def canonical(self) -> str:
-        """Return Avro's parsing canonical form: without docs, defaults, aliases. Raises InvalidSchema."""
+        """Avro's parsing canonical form, without docs, defaults and aliases. Raises InvalidSchema."""
         try:
             return fastavro.schema.to_parsing_canonical_form(json.loads(self.text))
         except _PARSE_ERRORS as error:
@@ -80,20 +80,20 @@ class Schema:
 
     @property
     def name(self) -> str:
-        """Return the full name of the record, or the kind of a schema without a name. Raises InvalidSchema."""
+        """Full name of the record, or the kind of a schema without a name. Raises InvalidSchema."""
         return getattr(self.type, "name", type(self.type).__name__.lower())
 
 
 @dataclass(frozen=True, slots=True)
 class RegisteredSchema:
-    """A schema and the id it is written under."""
+    """A schema and its id."""
 
     schema_id: int
     schema: Schema
 
 
 class _Builder:
-    """Turns fastavro's parsed form (full names everywhere) into a tree."""
+    """Converter of fastavro's parsed form, which has full names, to a tree."""
 
     def __init__(self) -> None:
         self._named: dict[str, AvroType | None] = {}
@@ -122,7 +122,7 @@ class _Builder:
         return self.build(kind)
 
     def _record(self, parsed: dict[str, Any]) -> Record:
-        # Marks the type as open: a reference to it from its own fields is a recursion.
+        # None marks the type as incomplete. A reference to it from its own fields is a recursion.
         self._named[parsed["name"]] = None
         fields = tuple(
             Field(
@@ -160,7 +160,7 @@ def _check_size(built: AvroType) -> None:
 
 
 def _extent(avro: AvroType, known: dict[int, tuple[int, int]]) -> tuple[int, int]:
-    """Return how many types this one expands to, and how deep they nest. Each is visited once, however often used."""
+    """Return the number of types to which a type expands, and their depth. Each type is visited only once."""
     extent = known.get(id(avro))
     if extent is None:
         parts = [_extent(part, known) for part in _parts(avro)]
@@ -190,7 +190,7 @@ def _size(parsed: dict[str, Any]) -> int:
 
 
 def _decimal(parsed: dict[str, Any]) -> DecimalType | None:
-    """Return the decimal that bytes or a fixed type represent; None: no decimal, or one without a precision."""
+    """Return the decimal type of bytes or a fixed type, or None if it is no decimal or has no valid precision."""
     kind, precision, scale = parsed["type"], parsed.get("precision"), parsed.get("scale", 0)
     if kind not in ("bytes", "fixed") or parsed.get("logicalType") != "decimal":
         return None

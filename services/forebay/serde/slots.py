@@ -1,4 +1,4 @@
-"""Which record classes are made by filling their slots, without calling them."""
+"""Detection of record classes whose instances can be created by setting their slots, without calling the class."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from forebay.records import fields_of
 
 
 def constructed_directly(record_type: type) -> bool:
-    """Say whether instances are no more than their slots: nothing of the class's own runs when one is made."""
+    """Return whether instances consist only of slots, and the class defines no code that runs at their creation."""
     if hasattr(record_type, "__post_init__"):
         return False
     if not issubclass(record_type, msgspec.Struct) and record_type.__bases__ != (object,):

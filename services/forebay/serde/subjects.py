@@ -1,6 +1,6 @@
-"""Schemas by subject: the door to a registry for formats that write schemas of their own, and one that needs none.
+"""The interface for schemas by subject, for formats that register schemas, and implementations without a registry.
 
-A codec of keys knows nothing of where it runs. So each process says once which registry is its own.
+A codec of keys does not know the process in which it runs. Therefore each process sets its registry once.
 """
 
 from __future__ import annotations
@@ -18,30 +18,30 @@ AVRO, PROTOBUF, JSON_SCHEMA = "AVRO", "PROTOBUF", "JSON"
 
 
 class Subjects(SchemaResolver, Protocol):
-    """Gives and takes schemas of any kind; a schema's text is all that is known of those that are not Avro."""
+    """A registry of schemas of any kind. Schemas that are not Avro are only texts."""
 
     def holds(self, subject: str, schema_id: int) -> bool:
-        """Return whether a subject has the schema of an id. Raises UnknownSchemaId, RegistryUnavailable."""
+        """Return whether a subject has the schema with this id. Raise UnknownSchemaId or RegistryUnavailable."""
         ...
 
     def newest(self, subject: str) -> RegisteredSchema | None:
-        """Return the newest schema of a subject; None: it has none. Raises RegistryUnavailable."""
+        """Return the newest schema of a subject, or None if it has no schema. Raise RegistryUnavailable."""
         ...
 
     def register(self, subject: str, schema: Schema, kind: str = AVRO) -> RegisteredSchema:
-        """Return a schema with its id under a subject, registered if it is new there. Raises RegistryUnavailable."""
+        """Register a schema in a subject if it is new, and return it with its id. Raise RegistryUnavailable."""
         ...
 
 
 _OWN_IDS = 1 << 30
-"""Registries count from 1: what is kept apart has ids that none of them will have given."""
+"""First local id. Local ids start at 2^30, so that they never collide with a registry's."""
 
 
 class LocalSubjects:
     """Subjects without a registry, for the test driver and tests.
 
     Args:
-        first: id that others are counted from, unless they are given.
+        first: First id that is assigned.
     """
 
     def __init__(self, first: int = 1) -> None:
@@ -58,11 +58,11 @@ class LocalSubjects:
         return self._schemas[schema_id]
 
     def holds(self, subject: str, schema_id: int) -> bool:
-        """Return whether the schema of an id was registered under a subject."""
+        """Return whether the schema with this id was registered in a subject."""
         return (subject, schema_id) in self._held
 
     def newest(self, subject: str) -> RegisteredSchema | None:
-        """Return what was registered last."""
+        """Return the schema that was registered last, or None."""
         return self._newest.get(subject)
 
     def register(self, subject: str, schema: Schema, kind: str = AVRO, schema_id: int = 0) -> RegisteredSchema:
@@ -76,10 +76,10 @@ class LocalSubjects:
 
 
 class OwnSubjects(LocalSubjects):
-    """Subjects that keep what is registered to themselves and read the rest elsewhere.
+    """Subjects that register schemas only locally, and read all others from a registry.
 
     Args:
-        others: gives where to read; called when it is needed.
+        others: Function that returns the registry. It is called when the registry is needed.
     """
 
     def __init__(self, others: Callable[[], Subjects]) -> None:
@@ -91,7 +91,7 @@ class OwnSubjects(LocalSubjects):
 
     def holds(self, subject: str, schema_id: int) -> bool:
         if schema_id >= _OWN_IDS:
-            # Others do not know the ids that are counted here.
+            # The registry does not know local ids.
             return super().holds(subject, schema_id)
         return self._others().holds(subject, schema_id)
 
@@ -103,27 +103,27 @@ _connected: list[Callable[[], Subjects]] = []
 
 
 def connect(subjects: Subjects) -> None:
-    """Say which registry is this process's own."""
+    """Set the registry of this process."""
     _connected[:] = [lambda: subjects]
 
 
 def connect_when_asked(make: Callable[[], Subjects]) -> None:
-    """Say what gives this process's registry, called when it is asked for."""
+    """Set the function that returns the registry of this process. It is called once, when the registry is needed."""
     _connected[:] = [cache(make)]
 
 
 def connect_nowhere() -> None:
-    """Give this process subjects without a registry, unless it has some."""
+    """Set subjects without a registry for this process, unless it has a registry."""
     if not _connected:
         connect(LocalSubjects())
 
 
 @contextmanager
 def connected_meanwhile(make: Callable[[], Subjects]) -> Iterator[None]:
-    """Give this process another registry, and afterwards the previous one, or none.
+    """Set another registry for this process in the block, and restore the previous one afterwards.
 
     Args:
-        make: Returns the registry. It is called when the registry is asked for.
+        make: Function that returns the registry. It is called when the registry is needed.
     """
     before = list(_connected)
     connect_when_asked(make)
@@ -135,14 +135,14 @@ def connected_meanwhile(make: Callable[[], Subjects]) -> Iterator[None]:
 
 @contextmanager
 def registering_nothing() -> Iterator[None]:
-    """Only read the registry of this process; schemas registered within the block are forgotten at its end."""
+    """Only read the registry of this process in the block. Schemas that are registered in it are discarded."""
     subjects = OwnSubjects(_connected[0]) if _connected else LocalSubjects()
     with connected_meanwhile(lambda: subjects):
         yield
 
 
 def connected_subjects() -> Subjects:
-    """Return this process's registry. Raises RegistryUnavailable where none was named."""
+    """Return the registry of this process. Raise RegistryUnavailable if none is configured."""
     if not _connected:
         raise RegistryUnavailable(
             "no schema registry is configured: set --schema-registry-url or FOREBAY_SCHEMA_REGISTRY_URL"

@@ -1,4 +1,4 @@
-"""Avro's zigzag integers of variable length."""
+"""Avro's variable-length zigzag integers."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ _MAX_BYTES = 10
 
 
 class Malformed(DecodeError):
-    """These bytes are not an Avro value: truncated, a negative length, a number beyond 64 bits."""
+    """The bytes are not an Avro value, because of a negative length, a number of more than 64 bits or other errors."""
 
 
 def zigzag(value: int) -> int:
-    """Return the unsigned number that encodes `value` on the wire."""
+    """Return the unsigned number that encodes `value`."""
     return value + value if value >= 0 else -value - value - 1
 
 
@@ -30,7 +30,7 @@ def integer_bytes(value: int) -> bytes:
 
 
 def read_varint(data: bytes, position: int) -> tuple[int, int]:
-    """Return the unsigned number at `position` and the position after it. Raises Malformed, IndexError at the end."""
+    """Return the unsigned number at `position` and the position after it. Raise Malformed, or IndexError at the end."""
     number = shift = 0
     for index in range(position, position + _MAX_BYTES):
         byte = data[index]
@@ -44,7 +44,7 @@ def read_varint(data: bytes, position: int) -> tuple[int, int]:
 
 
 def read_integer(data: bytes, position: int) -> tuple[int, int]:
-    """Return the signed number at `position` and the position after it. Raises Malformed, IndexError at the end."""
+    """Return the signed number at `position` and the position after it. Raise Malformed, or IndexError at the end."""
     number, position = read_varint(data, position)
     return -(number + 1 >> 1) if number & 1 else number >> 1, position
 

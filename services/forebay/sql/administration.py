@@ -1,4 +1,4 @@
-"""Statements that change, check or include others: ALTER, ASSERT, DEFINE, PAUSE, RESUME, RUN SCRIPT."""
+"""Parser of ALTER, ASSERT, DEFINE, PAUSE, RESUME and RUN SCRIPT, which change, check or include other statements."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from forebay.sql.syntax import ColumnDef, Command, CreateSource, Statement
 from forebay.sql.written_options import Options
 
 DEFAULT_TIMEOUT_MS = 1_000
-"""How long ASSERT waits for a topic or schema, as in ksqlDB."""
+"""Default time for which ASSERT waits for a topic or schema, as in ksqlDB."""
 
 
 @dataclass(frozen=True, slots=True)
 class AlterSource(Statement):
-    """ALTER STREAM or TABLE ... ADD COLUMN."""
+    """ALTER STREAM or ALTER TABLE ... ADD COLUMN."""
 
     name: str
     is_table: bool
@@ -26,17 +26,17 @@ class AlterSource(Statement):
 
 @dataclass(frozen=True, slots=True)
 class AssertSource(Statement):
-    """ASSERT STREAM or TABLE: a declaration that must be there already."""
+    """ASSERT STREAM or ASSERT TABLE, a declaration that must exist already."""
 
     declaration: CreateSource
 
 
 @dataclass(frozen=True, slots=True)
 class AssertTopic(Statement):
-    """ASSERT TOPIC: a topic that must exist when the job starts, or must not.
+    """ASSERT TOPIC, a topic that must or must not exist when the job starts.
 
     Args:
-        options: PARTITIONS and REPLICAS, if they are given.
+        options: PARTITIONS and REPLICAS, if they are specified.
     """
 
     topic: str
@@ -47,11 +47,11 @@ class AssertTopic(Statement):
 
 @dataclass(frozen=True, slots=True)
 class AssertSchema(Statement):
-    """ASSERT SCHEMA: a schema that the registry must have, or must not.
+    """ASSERT SCHEMA, a schema that must or must not exist in the registry.
 
     Args:
-        subject: "" of any subject.
-        schema_id: 0 of any id.
+        subject: Subject of the schema, or "" for any subject.
+        schema_id: Id of the schema, or 0 for any id.
     """
 
     subject: str
@@ -61,7 +61,7 @@ class AssertSchema(Statement):
 
 @dataclass(frozen=True, slots=True)
 class Define(Statement):
-    """DEFINE of a variable, and UNDEFINE, which gives it no value."""
+    """DEFINE, which sets a variable, and UNDEFINE, which removes it."""
 
     name: str
     value: str | None
@@ -69,21 +69,21 @@ class Define(Statement):
 
 @dataclass(frozen=True, slots=True)
 class RunScript(Statement):
-    """RUN SCRIPT: the statements of another file."""
+    """RUN SCRIPT, which includes the statements of another file."""
 
     path: str
 
 
 @dataclass(frozen=True, slots=True)
 class Parts:
-    """How the parts of a statement are read that others have, too."""
+    """Parsers of the parts that several kinds of statements have."""
 
     columns: Callable[[Reader], tuple[ColumnDef, ...]]
     options: Callable[[Reader], Options]
 
 
 def administration(read: Reader, parts: Parts) -> Statement | None:
-    """Return a statement that changes, checks or includes others; None: the next one is another. Raises SqlError."""
+    """Return the next statement if it is of a kind of this module, or None. Raises SqlError."""
     for verb in ("PAUSE", "RESUME"):
         if read.take(verb):
             return Command(verb, read.name("a query's name, or ALL"))
@@ -102,7 +102,7 @@ def administration(read: Reader, parts: Parts) -> Statement | None:
 
 
 def _kind(read: Reader) -> bool:
-    """Return whether the next word is TABLE, and not STREAM. Raises SqlError."""
+    """Return whether the next word is TABLE. Raises SqlError if it is neither STREAM nor TABLE."""
     if not (read.at("STREAM") or read.at("TABLE")):
         read.fail("STREAM or TABLE")
     return read.step().text == "TABLE"
@@ -150,7 +150,7 @@ def _assertion(read: Reader, parts: Parts) -> Statement:
 
 
 def _written_name(read: Reader, what: str) -> str:
-    """Return a name outside SQL as it is written, with or without quotes. Raises SqlError."""
+    """Return a name that is not an SQL identifier, such as a topic, without changing its case. Raises SqlError."""
     token = read.token
     if token.kind == "word":
         return read.text[read.step().start : token.stop]

@@ -1,4 +1,4 @@
-"""Aggregates of a query: what is grouped, what is kept, what the result is made of."""
+"""Analysis of a query's aggregates, their groups and the columns of the result."""
 
 from __future__ import annotations
 
@@ -24,18 +24,18 @@ if TYPE_CHECKING:
 
 
 def is_aggregate(expression: Expression) -> bool:
-    """Return whether an expression is an aggregate's call."""
+    """Return whether an expression is a call of an aggregate function."""
     return isinstance(expression, Call) and expression.name in AGGREGATES
 
 
 class GroupNames:
-    """Columns behind a GROUP BY: those of the window."""
+    """Columns that can be used after GROUP BY without an aggregate, which are the bounds of the window."""
 
     def __init__(self, window: WindowClause | None) -> None:
         self._window = window
 
     def resolve(self, column: Column) -> Bound:
-        """Return a bound of the window. Raises SqlError for what is neither grouped by nor aggregated."""
+        """Return a bound of the window. Raises SqlError for a column that is neither grouped by nor aggregated."""
         if self._window is not None and column.name in BOUNDS and not column.source:
             return BoundColumn(f"w[{list(BOUNDS).index(column.name)}]", BOUNDS[column.name], column.name)
         raise SqlError(
@@ -48,7 +48,11 @@ class GroupNames:
 def aggregate(
     analysis: Analysis, relation: Relation, items: Sequence[Item]
 ) -> tuple[Step, tuple[Named, ...], tuple[Named, ...], Relation]:
-    """Return the steps of an aggregate and the columns of its result. Raises SqlError."""
+    """Return the last step of an aggregation, the key and value columns of its result, and its relation.
+
+    Raises:
+        SqlError: The aggregation is invalid.
+    """
     query = analysis.query
     if not analysis.group_by:
         raise SqlError(query.place, "an aggregate needs GROUP BY: write what makes a group")
@@ -84,7 +88,7 @@ def aggregate(
     def code(expression: Expression, *, condition: bool = False) -> TypedExpression:
         make = Binder(GroupNames(window), FUNCTIONS, replaced, standard=query.standard)
         result = make.condition(expression) if condition else make.of(expression)
-        return TypedExpression(result, to_sql(expression))
+        return TypedExpression(result, to_sql(expression), relation.recorded_text(expression))
 
     if analysis.having is not None:
         step = Filtered(step, code(analysis.having, condition=True))
@@ -105,7 +109,7 @@ def _check_groups(analysis: Analysis) -> None:
 
 
 def _calls(items: Sequence[Item], having: Expression | None) -> list[Call]:
-    """Return the aggregates' calls, each once."""
+    """Return the distinct calls of aggregate functions."""
     calls: dict[Call, None] = {}
     for expression in (*(item.expression for item in items), *(() if having is None else (having,))):
         for part in parts(expression):
@@ -136,7 +140,7 @@ def _aggregate(relation: Relation, call: Call, limit: int | None) -> tuple[Aggre
 
 
 def _limit(settings: Mapping[str, str], call: Call) -> int | None:
-    """Return how many values an aggregate keeps, where a setting says so. Raises SqlError."""
+    """Return the largest number of values that an aggregate stores, or None without a setting. Raises SqlError."""
     text = settings.get(f"ksql.functions.{call.name.lower()}.limit")
     if text is not None and not text.isdecimal():
         raise SqlError(call.place, f"the limit of {call.name} is {text!r}: SET it to a whole number")

@@ -1,4 +1,4 @@
-"""Names of columns that a SELECT list gives no name, by ksqlDB's rules (ColumnNames.columnAliasGenerator)."""
+"""Generated names of unnamed columns of a SELECT list, by ksqlDB's rules (ColumnNames.columnAliasGenerator)."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ _EXPRESSION = "KSQL_COL"
 
 @dataclass(frozen=True, slots=True)
 class Item:
-    """One column of a result.
+    """A column of a result.
 
     Args:
-        name: "" where it is not given one; `->name` for a field of a struct.
-        of_star: whether it comes of a star.
+        name: Name of the column. "" if it has no name, `->name` for a field of a struct.
+        of_star: Whether the column is part of the expansion of a star.
     """
 
     name: str
@@ -28,10 +28,10 @@ class Item:
 
 
 class Aliases:
-    """Names columns: expressions KSQL_COL_0, KSQL_COL_1 and so on, a field of a struct as the field is called.
+    """Generator of column names. An expression is named KSQL_COL_0 and so on, and a field of a struct like the field.
 
     Args:
-        columns: names of the sources' columns, which are not given to others.
+        columns: Names of the sources' columns, which are not used for other columns.
     """
 
     def __init__(self, columns: Iterable[str]) -> None:
@@ -42,7 +42,7 @@ class Aliases:
         self._numbers: dict[str, Iterator[int]] = {}
 
     def name_column(self, item: Item) -> Item:
-        """Return the column under its name."""
+        """Return the column with its name, which is generated if it has none."""
         if not item.name:
             return replace(item, name=f"{_EXPRESSION}_{self._next(_EXPRESSION)}")
         if not item.name.startswith("->"):
@@ -57,6 +57,6 @@ class Aliases:
 
 
 def _split(name: str) -> tuple[str, int]:
-    """Return a name without the number at its end, and that number; 0: the name has no number."""
+    """Return a name without the number at its end, and the number, or 0 if the name does not end in a number."""
     match = _NUMBERED.fullmatch(name)
     return (name, 0) if match is None else (match["name"], int(match["number"] or 0))

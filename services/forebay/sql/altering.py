@@ -1,4 +1,4 @@
-"""What ALTER adds to a declaration, and what ASSERT demands of it."""
+"""Changes of declarations by ALTER, and checks of declarations and schemas by ASSERT."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def alter(statement: AlterSource, catalog: Catalog) -> Source:
 
 
 def check_declaration(statement: AssertSource, catalog: Catalog, settings: Mapping[str, str], lookup: Lookup) -> None:
-    """Refuse a program whose stream or table differs from what ASSERT says. Raises SqlError."""
+    """Raise SqlError if a stream or table differs from its ASSERT statement."""
     wanted = statement.declaration
     kind = "TABLE" if wanted.is_table else "STREAM"
     source = catalog.find(wanted.name)
@@ -76,7 +76,7 @@ def check_declaration(statement: AssertSource, catalog: Catalog, settings: Mappi
 
 
 def _definitions(source: Source) -> tuple[ColumnDef, ...]:
-    """Return the columns of a source as they would be declared."""
+    """Return the columns of a source as column definitions."""
     role = "PRIMARY KEY" if source.is_table else "KEY"
     keys = [ColumnDef(column.name, column.type, role) for column in source.keys]
     values = [ColumnDef(column.name, column.type) for column in source.values]
@@ -93,7 +93,7 @@ def _columns(source: Source) -> str:
 
 
 def check_schema(statement: AssertSchema, lookup: Lookup) -> None:
-    """Refuse a program whose registry has not the schemas that ASSERT demands. Raises SqlError, Unavailable."""
+    """Raise SqlError if the registry contradicts an ASSERT SCHEMA statement. Raises Unavailable."""
     from forebay.codec import Unavailable  # noqa: PLC0415 (few files have this statement)
     from forebay.serde.resolver import UnknownSchemaId  # noqa: PLC0415
 

@@ -1,4 +1,4 @@
-"""A query becomes a plan: names are resolved, types checked, the key of the result found."""
+"""Analysis of queries, which resolves names, checks types, determines the key of the result and returns a plan."""
 
 from __future__ import annotations
 
@@ -21,16 +21,18 @@ from forebay.sql.walk import columns, parts
 
 _IN_WINDOWS = frozenset(BOUNDS)
 _UNSELECTED = "key column "
-"""Begins the names of key columns that a query does not select, which no column of a statement has."""
+"""Prefix of the names of key columns that a query does not select. No column of a statement can have this prefix."""
 
 
 class Analysis:
-    """A query, understood.
+    """An analyzed query.
 
     Args:
-        key_format: of the result's key; "" as the sources'.
-        settings: those of SET.
-        is_transient: whether the result is answered and not stored. It then needs no key.
+        query: The query.
+        catalog: The declared sources.
+        key_format: Format of the result's key, or "" for the format of the first source.
+        settings: Properties of SET.
+        is_transient: Whether the result is returned to a client instead of being stored. It then needs no key.
     """
 
     def __init__(
@@ -69,7 +71,8 @@ class Analysis:
             aggregation.is_aggregate(part) for item in query.select for part in parts(item.expression)
         )
         if is_transient and self.is_aggregate and not self.group_by:
-            self.group_by = [Literal(0)]  # all rows are one group
+            # All rows are one group.
+            self.group_by = [Literal(0)]
         if query.as_of is not None:
             raise SqlError(query.place, "FOR SYSTEM_TIME AS OF is for a query of a table: leave it out here")
         if query.window and not query.group_by:
@@ -85,7 +88,7 @@ class Analysis:
         return None if expression is None else self.sources.qualify(expression, self.free)
 
     def _grouping(self, expression: Expression) -> Expression:
-        """Return what a GROUP BY names: an expression, or an alias of the SELECT list."""
+        """Return the expression that an item of GROUP BY names. The item can be an alias of the SELECT list."""
         if isinstance(expression, Column) and not expression.source:
             for selected in self.query.select:
                 known = any(s.type_of(expression.name) is not None for s in self.sources.by_alias.values())
@@ -94,7 +97,11 @@ class Analysis:
         return self.sources.qualify(expression, self.free)
 
     def project(self) -> tuple[Step, tuple[Named, ...], tuple[Named, ...], Relation]:
-        """Return the last step, the key's columns, the others, and what the rows were. Raises SqlError."""
+        """Return the last step, the key columns, the value columns, and the relation before the projection.
+
+        Raises:
+            SqlError: The query is invalid.
+        """
         synthetic = joining.synthetic(self.query.joins, self.ons)
         extra = [Item(self.made_name, Column(self.made_name), of_star=True)] if synthetic else []
         items = self.sources.items(self.query.select, self.free, extra)
@@ -114,7 +121,7 @@ class Analysis:
         return step, keys, into, relation
 
     def _value(self, relation: Relation, expression: Expression) -> TypedExpression:
-        """Return a value, bound; a made key's comes of the key."""
+        """Return a bound value. If it equals a synthetic key column, it is read from the key."""
         for at, key in enumerate(relation.keys):
             if key.is_made and expression in key.equals:
                 return TypedExpression(BoundColumn(f"k[{at}]", key.named.type, key.named.name), key.named.name)
@@ -133,7 +140,7 @@ class Analysis:
         return result
 
     def scan(self, alias: str, source: Source, used: set[tuple[str, str]]) -> Relation:
-        """Return a source's rows, with the columns that are used."""
+        """Return the rows of a source, with the columns that are used."""
         names = [named.name for named in source.columns]
         names += [item for _, item in sorted(used) if item not in names and source.type_of(item) is not None]
         slots = []
@@ -152,6 +159,7 @@ class Analysis:
             source.windowing,
             is_framed=source.is_framed,
             standard=self.query.standard,
+            sources=(alias,),
         )
 
     def _partition_by(self, relation: Relation, items: Sequence[Item]) -> Relation:
@@ -169,7 +177,7 @@ class Analysis:
     def rekey(
         self, relation: Relation, by: Sequence[Expression], items: Sequence[Item], *, drops_null: bool = False
     ) -> Relation:
-        """Return rows under a key of expressions, named as they are selected."""
+        """Return rows with a key of expressions. Its columns have the names with which they are selected."""
         codes = [relation.bind(expression) for expression in by]
         keys = []
         for at, (expression, code) in enumerate(zip(by, codes, strict=True)):
@@ -177,8 +185,8 @@ class Analysis:
             is_made = not name and (not isinstance(expression, Column) or expression.name in PSEUDO)
             plain = expression.name if isinstance(expression, Column | Field) else f"KSQL_COL_{at}"
             keys.append(KeyColumn(Named(name or plain, code.type), (expression,), is_made))
-        # The same key in the same format lies in the same partition. Windowed keys never stay, because the new key has
-        # no window.
+        # The same key in the same format is in the same partition, so no repartition is needed. This is not true of
+        # windowed keys, because the new key has no window.
         stays = (
             len(by) == len(relation.keys)
             and relation.windowing is None
@@ -194,7 +202,7 @@ class Analysis:
     def split(
         self, items: Sequence[Item], keys: Sequence[KeyColumn]
     ) -> tuple[tuple[Named, ...], list[tuple[str, Expression]]]:
-        """Return the key's columns under their names in the result, and the other columns. Raises SqlError."""
+        """Return the key columns with their names in the result, and the other columns. Raises SqlError."""
         chosen = {at: _chosen(items, key) for at, key in enumerate(keys)}
         named: dict[int, Named] = {}
         values: list[tuple[str, Expression]] = []
@@ -219,9 +227,11 @@ class Analysis:
             elif at not in named and self._is_transient:
                 named[at] = Named(f"{_UNSELECTED}{at}", key.named.type)
             elif at not in named:
+                # The name of an expression without an alias can't be selected.
+                shown = key.named.name if isinstance(key.equals[0], Column) else to_sql(key.equals[0])
                 raise SqlError(
                     self.query.place,
-                    f"the key column {key.named.name} is missing from the SELECT list: add it, because the result must "
+                    f"the key column {shown} is missing from the SELECT list: add it, because the result must "
                     "contain its key",
                 )
         if not values and not self.query.standard and not self._is_transient:
@@ -233,12 +243,12 @@ class Analysis:
         return tuple(named[at] for at in range(len(keys))), values
 
     def _adds_key(self, selected: Selected) -> bool:
-        """Return whether a selected star includes a key that no column has; S.* of a join does not."""
+        """Return whether an item is a star that includes a synthetic key. S.* in a join does not include it."""
         star = selected.expression
         return isinstance(star, Star) and star.struct is None and not (star.source and self.query.joins)
 
     def _check_copy(self, item: Item, keys: Iterable[Item | None]) -> None:
-        """Refuse a key's second column, which ksqlDB refuses and PostgreSQL does not. Raises SqlError."""
+        """Raise SqlError if an item selects a key column a second time, as in ksqlDB. PostgreSQL allows it."""
         if (
             self.query.standard
             or self._is_transient
@@ -252,5 +262,5 @@ class Analysis:
 
 
 def _chosen(items: Sequence[Item], key: KeyColumn) -> Item | None:
-    """Return the item that is the key column in the result."""
+    """Return the first item that equals a key column and therefore becomes the key column of the result."""
     return next((item for expression in key.equals for item in items if item.expression == expression), None)

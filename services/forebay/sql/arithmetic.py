@@ -1,4 +1,4 @@
-"""Calculating as Java does: whole numbers of 32 and 64 bits, exact decimals, doubles. Errors make a column null."""
+"""Java's arithmetic for whole numbers of 32 and 64 bits, decimals and doubles. After an error, the column is null."""
 
 from __future__ import annotations
 
@@ -7,43 +7,43 @@ from decimal import ROUND_HALF_UP, Context, Decimal
 
 _MOST_DIGITS = 20_000
 EXACT = Context(prec=_MOST_DIGITS, rounding=ROUND_HALF_UP)
-"""Calculates without rounding: no DECIMAL has so many digits."""
+"""Context that never rounds, because no DECIMAL has that many digits."""
 _FEW_DIGITS = 60
 _QUOTIENT = Context(prec=200, rounding=ROUND_HALF_UP)
 
 
 def wrapped_int(value: int) -> int:
-    """Return a whole number as 32 bits hold it."""
+    """Return a whole number wrapped to 32 bits."""
     # Java's integers wrap around on overflow, and ksqlDB does not check for it.
     return value if -0x80000000 <= value <= 0x7FFFFFFF else (value + 0x80000000) % 0x100000000 - 0x80000000
 
 
 def wrapped_long(value: int) -> int:
-    """Return a whole number as 64 bits hold it."""
+    """Return a whole number wrapped to 64 bits."""
     return value if -(1 << 63) <= value < 1 << 63 else (value + (1 << 63)) % (1 << 64) - (1 << 63)
 
 
 def within_bits(value: int, bits: int) -> int:
-    """Return a whole number that so many bits hold. Raises ValueError for others."""
+    """Return a whole number. Raises ValueError if it does not fit the number of bits."""
     if not -(1 << bits - 1) <= value < 1 << bits - 1:
         raise ValueError(f"a whole number needs more than {bits} bits")
     return value
 
 
 def whole_quotient(one: int, other: int) -> int:
-    """Return the quotient without what is behind the point. Raises ZeroDivisionError."""
+    """Return the quotient rounded towards zero. Raises ZeroDivisionError."""
     # Java rounds a quotient towards zero. Python's `//` rounds down, which differs for negative numbers.
     quotient = abs(one) // abs(other)
     return quotient if (one < 0) == (other < 0) else -quotient
 
 
 def whole_remainder(one: int, other: int) -> int:
-    """Return the remainder, which has the dividend's sign. Raises ZeroDivisionError."""
+    """Return the remainder, which has the sign of the dividend. Raises ZeroDivisionError."""
     return one - other * whole_quotient(one, other)
 
 
 def quotient(one: float, other: float) -> float:
-    """Return the quotient of doubles: infinite or NaN where it is by zero."""
+    """Return the quotient of doubles. Division by zero returns infinity or NaN."""
     if other == 0.0:
         if one == 0.0 or math.isnan(one):
             return math.nan
@@ -52,13 +52,16 @@ def quotient(one: float, other: float) -> float:
 
 
 def remainder(one: float, other: float) -> float:
-    """Return the remainder of doubles, which has the dividend's sign; NaN by zero."""
-    # `math.fmod` follows Java's `%`, except that it raises where Java gives NaN.
-    return math.nan if other == 0.0 or math.isinf(one) else math.fmod(one, other)
+    """Return the remainder of doubles, which has the sign of the dividend. It is NaN for a divisor of zero."""
+    # `math.fmod` has the same results as Java's `%`, except that it raises an error if Java returns NaN. A null fails.
+    try:
+        return math.fmod(one, other)
+    except ValueError:
+        return math.nan
 
 
 def decimal_of(value: Decimal | float, precision: int, scale: int) -> Decimal:
-    """Return a number with so many digits behind the point, rounded half up. Raises ArithmeticError."""
+    """Return a number with `scale` digits after the decimal point, rounded half up. Raises ArithmeticError."""
     # Convert a double by its shortest text, as `BigDecimal.valueOf` does. `Decimal(0.1)` would have 55 digits.
     exact = Decimal(repr(value)) if isinstance(value, float) else Decimal(value)
     # Check the size before `quantize`, which would write out all digits of a number such as 1E+1000000.
@@ -74,7 +77,7 @@ def decimal_of(value: Decimal | float, precision: int, scale: int) -> Decimal:
 
 
 def exact_decimal_of(value: Decimal | float, precision: int, scale: int) -> Decimal:
-    """Return a number with so many digits behind the point. Raises ArithmeticError if that changes the number."""
+    """Return a number with `scale` digits after the decimal point. Raises ArithmeticError if its value would change."""
     outcome = decimal_of(value, precision, scale)
     if outcome != (Decimal(repr(value)) if isinstance(value, float) else value):
         raise ArithmeticError(f"a value does not fit into DECIMAL({precision}, {scale}) without rounding")
@@ -82,7 +85,7 @@ def exact_decimal_of(value: Decimal | float, precision: int, scale: int) -> Deci
 
 
 def decimal_negative(value: Decimal) -> Decimal:
-    """Return the number with the other sign; zero has none."""
+    """Return the number with the opposite sign. Zero remains unsigned."""
     return value.copy_negate() if value != 0 else value
 
 
@@ -102,7 +105,7 @@ def decimal_product(one: Decimal, other: Decimal) -> Decimal:
 
 
 def decimal_quotient(one: Decimal, other: Decimal) -> Decimal:
-    """Return the quotient, with more digits than any result type shows. Raises decimal.DivisionByZero."""
+    """Return the quotient, with more digits than any result type has. Raises decimal.DivisionByZero."""
     left, right = Decimal(one), Decimal(other)
     digits = len(left.as_tuple().digits) + 2 * len(right.as_tuple().digits)
     context = _QUOTIENT if digits <= _FEW_DIGITS else Context(prec=140 + digits, rounding=ROUND_HALF_UP)
@@ -115,7 +118,7 @@ def decimal_remainder(one: Decimal, other: Decimal) -> Decimal:
 
 
 def saturate(value: float, bits: int) -> int:
-    """Return a double without what is behind the point, as Java casts it: NaN is 0, what is too large the limit."""
+    """Return a double as a whole number, as in a Java cast. NaN becomes 0, and a value out of range the limit."""
     if value != value:  # noqa: PLR0124 (only NaN is not itself)
         return 0
     # A double beyond the range becomes the largest value, while a whole number wraps around. Java's casts differ in the
@@ -125,7 +128,7 @@ def saturate(value: float, bits: int) -> int:
 
 
 def text_of_double(value: float) -> str:
-    """Return a double as Java writes it: 1.0, 1.0E10, 1.0E-5."""
+    """Return the text of a double in Java's format, such as 1.0, 1.0E10 or 1.0E-5."""
     if math.isnan(value):
         return "NaN"
     if math.isinf(value):
@@ -133,14 +136,14 @@ def text_of_double(value: float) -> str:
     # The limits between plain and scientific notation are those of `Double.toString`.
     if value == 0 or 1e-3 <= abs(value) < 1e7:
         return repr(value)
-    # This works on the text because a Decimal of it takes three times as long, for each double in each row.
+    # Work on the text, because converting each double to a Decimal would take three times as long.
     mantissa, _, exponent = repr(abs(value)).partition("e")
     whole, _, fraction = mantissa.partition(".")
     digits = (whole + fraction).lstrip("0")
     power = int(exponent or 0) + len(digits) - len(fraction) - 1
     digits = digits.rstrip("0")
     if len(digits) == 1:
-        # Java writes the nearest two digits where one would do: 4.9E-324 for Python's 5e-324.
+        # Java writes at least two digits. For Python's 5e-324 they are 4.9E-324, because this is nearer to the value.
         mantissa, _, exponent = f"{value:.1e}".partition("e")
         return f"{mantissa}E{int(exponent)}"
     return f"{'-' if value < 0 else ''}{digits[0]}.{digits[1:]}E{power}"

@@ -1,4 +1,4 @@
-"""What ASSERT TOPIC demands of a topic, and how the topic differs."""
+"""Checks of topics by ASSERT TOPIC."""
 
 from __future__ import annotations
 
@@ -6,11 +6,12 @@ from forebay.sql.administration import AssertTopic
 
 
 def difference_of(statement: AssertTopic, partitions: int, replicas: int) -> str:
-    """Return why an assertion does not hold; "" if it does.
+    """Return the reason why an assertion fails, or "" if it holds.
 
     Args:
-        partitions: of the topic; 0: there is none.
-        replicas: of the topic's least copied partition.
+        statement: The assertion.
+        partitions: Number of the topic's partitions, or 0 if the topic does not exist.
+        replicas: Smallest number of replicas of a partition.
     """
     topic = statement.topic
     if not statement.exists:

@@ -1,4 +1,4 @@
-"""Binds expressions: names to columns, calls to functions, with the types and casts that they need."""
+"""Binding of expressions: resolution of names and functions, with the types and casts that are needed."""
 
 from __future__ import annotations
 
@@ -50,31 +50,33 @@ from forebay.sql.types import (
 
 _NONE: Callables = {}
 _FEW_VALUES = 16
-"""Texts and arrays that an expression may create without counting their sizes."""
+"""Number of texts, arrays and maps that an expression may create before their sizes are counted."""
 
 
 class Names(Protocol):
-    """What columns mean where an expression stands."""
+    """The columns that an expression can refer to."""
 
     def resolve(self, column: Column) -> Bound:
-        """Return where a column is, and its type. Raises SqlError."""
+        """Return the bound column, with its position and type. Raises SqlError."""
         ...
 
 
 class Functions(Protocol):
-    """The functions there are."""
+    """The functions that an expression can call."""
 
     def apply(self, make: Binder, call: Call) -> Bound:
-        """Return a call, bound. Raises SqlError."""
+        """Return a bound call. Raises SqlError."""
         ...
 
 
 class Binder:
-    """Binds expressions.
+    """Binder of expressions.
 
     Args:
-        replaced: expressions that are bound already, such as what a query is grouped by.
-        standard: whether a comparison with null is unknown, not false.
+        names: The columns that expressions can refer to.
+        functions: The functions that expressions can call.
+        replaced: Expressions that are already bound, such as those of GROUP BY.
+        standard: Whether a comparison with null is unknown instead of false.
     """
 
     def __init__(
@@ -93,7 +95,7 @@ class Binder:
         self._parameters: list[dict[str, BoundColumn]] = []
 
     def of(self, expression: Expression) -> Bound:
-        """Return an expression, bound. Raises SqlError."""
+        """Return a bound expression. Raises SqlError."""
         result = self.replaced.get(expression)
         if result is not None:
             return result
@@ -129,17 +131,21 @@ class Binder:
 
     @property
     def in_lambda(self) -> bool:
-        """Whether the expression is in the body of a lambda, which one record may call any number of times."""
+        """Whether the expression is in the body of a lambda, which can be called any number of times per record."""
         return bool(self._parameters)
 
     def _function(self, call: Call) -> Bound:
         result = self.functions.apply(self, call)
-        if isinstance(result, BoundCall) and result.name == call.name:  # AS_VALUE gives its argument back
+        # AS_VALUE returns its argument, which need not be a call of this function.
+        if isinstance(result, BoundCall) and result.name == call.name:
             return replace(result, is_function=True)
         return result
 
     def _counting(self, value: Bound) -> Bound:
-        """Return a value whose size is counted, if it is in a lambda or among many others."""
+        """Return a value whose size is counted if it is in a lambda or if the expression creates many values.
+
+        Counting limits the memory that a record can use.
+        """
         if not isinstance(value.type, ArrayType | MapType) and value.type not in (STRING, BYTES):
             return value
         self._sized += 1
@@ -161,7 +167,7 @@ class Binder:
         *,
         is_limited: bool = False,
     ) -> Bound:
-        """Return a call of a function that gives null if one of the `strict` arguments is null."""
+        """Return a call of a function. Its value is null if one of the `strict` arguments is null."""
         places = ", ".join(f"{{{at}}}" for at in range(len(arguments)))
         functions = {"call": function}
         return self.apply_to(
@@ -177,7 +183,7 @@ class Binder:
         null: bool | None = None,
         functions: Callables = _NONE,
     ) -> Bound:
-        """Return a call of a template of {0}, {1}... that gives `null` if an argument is null."""
+        """Return a call of a template with {0}, {1}... for arguments. Its value is `null` if an argument is null."""
         return self.apply_to(name, template, arguments, result, range(len(arguments)), null, functions=functions)
 
     def apply_to(
@@ -192,13 +198,13 @@ class Binder:
         is_limited: bool = False,
         functions: Callables = _NONE,
     ) -> Bound:
-        """Return a call of a template that gives `null` if one of the `strict` arguments is null."""
+        """Return a call of a template. Its value is `null` if one of the `strict` arguments is null."""
         if any(arguments[at].type == NULL for at in strict):
             return BoundLiteral(null, result)
         return BoundCall(name, template, tuple(arguments), result, null, strict, functions, is_limited)
 
     def cast(self, value: Bound, kind: SqlType, where: Expression) -> Bound:
-        """Return a value as another type. Raises SqlError where that can't be."""
+        """Return a value converted to another type. Raises SqlError if there is no such conversion."""
         try:
             cast = casts.caster(value.type, kind)
         except TypeError as error:
@@ -207,19 +213,19 @@ class Binder:
             return self.call("CAST", cast, [value], kind, (0,))
         if isinstance(value, BoundLiteral):
             return BoundLiteral(value.value, kind)
-        # Python holds both types alike.
+        # Both types have the same Python representation.
         return value if value.type == kind else BoundCall("CAST", "{0}", (value,), kind)
 
     def alike(self, values: Sequence[Bound], where: Expression) -> tuple[list[Bound], SqlType]:
-        """Return values as their common type. Raises SqlError."""
+        """Return values converted to their common type, and the type. Raises SqlError."""
         return coercion.alike(self, values, where)
 
     def all_alike(self, expressions: Sequence[Expression], where: Expression) -> tuple[list[Bound], SqlType]:
-        """Return expressions as their common type. Raises SqlError."""
-        return self.alike([self.of(expression) for expression in coercion.convert_nested(self, expressions)], where)
+        """Return bound expressions converted to their common type, and the type. Raises SqlError."""
+        return self.alike(coercion.bind_nested(self, expressions), where)
 
     def function(self, parameters: Sequence[SqlType], made: Lambda, result: SqlType | None = None) -> BoundLambda:
-        """Return a function written in place, whose results may be cast to a type. Raises SqlError."""
+        """Return a bound lambda. Its results are cast to `result` if it is set. Raises SqlError."""
         if len(parameters) != len(made.parameters):
             raise SqlError(made.place, f"the function takes {len(made.parameters)} values, it gets {len(parameters)}")
         depth = sum(len(parameter) for parameter in self._parameters)
@@ -255,7 +261,7 @@ class Binder:
         return BoundCase(tuple(zip(conditions, values[:-1], strict=True)), values[-1], kind, not self.standard)
 
     def condition(self, expression: Expression) -> Bound:
-        """Return a condition, bound. Raises SqlError where it is none."""
+        """Return a bound condition. Raises SqlError if the expression is not a BOOLEAN."""
         result = self.of(expression)
         if result.type not in (BOOLEAN, NULL):
             raise SqlError(expression.place, f"this is {result.type}, not a condition: compare it with something")

@@ -1,4 +1,4 @@
-"""Bound expressions: names are places in a row, calls are functions, every part has its type."""
+"""Bound expressions, in which names are positions in a row, calls are functions, and every part has a type."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from forebay.sql.printed import SIGNS
 from forebay.sql.types import BOOLEAN, NULL, STRING, SqlType
 
 Callables = Mapping[str, Callable[..., Any]]
-"""Functions by the names that a template has for them."""
+"""Functions by their names in a template."""
 
 
 @dataclass(frozen=True, slots=True)
 class BoundLiteral:
-    """A value that is written down."""
+    """A literal."""
 
     value: Any
     type: SqlType
@@ -26,8 +26,8 @@ class BoundColumn:
     """A part of the key, the row or the window, or a lambda's parameter.
 
     Args:
-        source: where it is, as Python: `r[0]`.
-        name: as it is written.
+        source: Python source that reads it, such as `r[0]`.
+        name: Name as written.
     """
 
     source: str
@@ -40,15 +40,18 @@ class BoundCall:
     """An operator, a cast or a function with its arguments.
 
     Args:
-        name: as it is written; "" for what the binder adds, such as counting what is created.
-        template: Python of the call, in which {0} is the first argument, and {call} the function of that name.
-        null: the result if an argument is null: None or False.
-        strict: the arguments that are tested for that.
-        functions: those that the template names. They are not compared, because name, arguments and type decide them.
-        is_limited: whether one call may take any time or create any amount, which is counted for each record.
-        is_function: whether a function is called by its name, so that the call is null if an argument of it that is a
-            call of a function, too, fails.
-        catches: whether the call is null if it fails, wherever it is. Otherwise, the whole column is null.
+        name: Name as written, or "" for a call that the binder adds, such as counting the size of a value.
+        template: Python source of the call, in which {0} is the first argument, and {call} the function `call`.
+        arguments: The arguments.
+        type: Type of the result.
+        null: Result if an argument is null, which is None or False.
+        strict: Numbers of the arguments that are checked for null.
+        functions: Functions that the template uses. They are not compared, because name, arguments and type determine
+            them.
+        is_limited: Whether a call can take any time or create values of any size, which is counted for each record.
+        is_function: Whether it is a call of a named function. If so, an argument that is also a call of a function is
+            null if it fails.
+        catches: Whether the call is null if it fails. If not, the whole column is null.
     """
 
     name: str
@@ -65,11 +68,11 @@ class BoundCall:
 
 @dataclass(frozen=True, slots=True)
 class BoundLogic:
-    """AND or OR: unknown unless one side decides.
+    """AND or OR. The result is unknown if a side is unknown and the other side does not determine the result.
 
     Args:
-        is_java: whether a null on the left is the result, as in Java code, which reads the right side only if the left
-            one does not decide.
+        is_java: Whether null on the left side is the result, as in Java code. The right side is evaluated only if the
+            left side does not determine the result.
     """
 
     name: str
@@ -81,10 +84,10 @@ class BoundLogic:
 
 @dataclass(frozen=True, slots=True)
 class BoundCase:
-    """The value of the first condition that is true.
+    """CASE, which has the value of the first condition that is true.
 
     Args:
-        is_java: whether a condition that is null makes the result null, as in Java code.
+        is_java: Whether the result is null if a condition is null, as in Java code.
     """
 
     whens: tuple[tuple[Bound, Bound], ...]
@@ -95,15 +98,21 @@ class BoundCase:
 
 @dataclass(frozen=True, slots=True)
 class BoundCoalesce:
-    """The first value that is not null and does not fail."""
+    """COALESCE, which has the first value that is not null.
+
+    Args:
+        is_java: Whether all values are calculated first, as in Java code. If a value fails, the call fails.
+            Otherwise, a value that fails counts as null.
+    """
 
     values: tuple[Bound, ...]
     type: SqlType
+    is_java: bool
 
 
 @dataclass(frozen=True, slots=True)
 class BoundNullIf:
-    """A value, or null if it equals another."""
+    """NULLIF, which is a value, or null if the value equals another one."""
 
     value: Bound
     other: Bound
@@ -112,7 +121,7 @@ class BoundNullIf:
 
 @dataclass(frozen=True, slots=True)
 class BoundRow:
-    """A STRUCT or an ARRAY; a part that fails is null."""
+    """A STRUCT or an ARRAY. A part that fails is null."""
 
     parts: tuple[Bound, ...]
     type: SqlType
@@ -120,7 +129,7 @@ class BoundRow:
 
 @dataclass(frozen=True, slots=True)
 class BoundMap:
-    """A MAP; a part that fails is null."""
+    """A MAP. A part that fails is null."""
 
     entries: tuple[tuple[Bound, Bound], ...]
     type: SqlType
@@ -128,14 +137,14 @@ class BoundMap:
 
 @dataclass(frozen=True, slots=True)
 class BoundLambda:
-    """A function that is written in place; its type is that of its body."""
+    """A lambda, whose type is that of its body."""
 
     parameters: tuple[BoundColumn, ...]
     body: Bound
 
     @property
     def type(self) -> SqlType:
-        """The type of its results."""
+        """Type of the results."""
         return self.body.type
 
 

@@ -1,4 +1,4 @@
-"""Values of one type as values of another: implicitly where nothing is lost, and by CAST."""
+"""Conversion of values between types, which is implicit if it is lossless, and otherwise needs CAST."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ _RANK: dict[SqlType, int] = {INT: 1, BIGINT: 2, DOUBLE: 4}
 
 
 def widens(one: SqlType, other: SqlType) -> bool:
-    """Return whether values of the first type are converted to the second implicitly."""
+    """Return whether values of the first type are implicitly converted to the second type."""
     if one in (other, NULL):
         return True
     if is_number(one) and is_number(other):
@@ -60,7 +60,13 @@ def _rank(kind: SqlType) -> int:
 
 
 def caster(one: SqlType, other: SqlType) -> Caster | None:
-    """Return what gives a value (never None) as another type; it raises where it can't. Raises TypeError: no cast."""
+    """Return a function that casts a value other than None, or None if no conversion is needed.
+
+    The function raises an error if a value can't be cast.
+
+    Raises:
+        TypeError: There is no cast between the types.
+    """
     if one in (other, NULL) or (one, other) == (INT, BIGINT):
         return None
     if isinstance(other, DecimalType):
@@ -90,7 +96,7 @@ def caster(one: SqlType, other: SqlType) -> Caster | None:
 
 
 def of_nullable(cast: Caster | None) -> Caster:
-    """Return the cast of values that may be null."""
+    """Return a cast that returns None for None."""
     if cast is None:
         return lambda value: value
     return lambda value: None if value is None else cast(value)
@@ -137,7 +143,7 @@ def _of_text(other: SqlType) -> Caster:
     if other == BYTES:
         return lambda value: _base64_of(value.strip())
     if other == BOOLEAN:
-        # ksqlDB casts every text that does not begin a word for true to false, instead of failing.
+        # ksqlDB casts every text to false that is not the beginning of a word for true. The cast never fails.
         return lambda text: boolean_of(text) or False
     readers: dict[SqlType, Caster] = {
         TIMESTAMP: instants.timestamp_of,
@@ -150,7 +156,7 @@ def _of_text(other: SqlType) -> Caster:
 
 
 def _base64_of(text: str) -> bytes:
-    """Return the bytes of a base64 text; the padding may be left out. Raises ValueError."""
+    """Return the bytes of a base64 text. Its padding may be omitted. Raises ValueError."""
     plain = text.rstrip("=")
     if len(text) - len(plain) not in (0, -len(plain) % 4):
         raise ValueError(f"{text[:50]!r} is not base64")
@@ -158,7 +164,7 @@ def _base64_of(text: str) -> bytes:
 
 
 def boolean_of(text: str) -> bool | None:
-    """Return the boolean that a text begins: true, yes, false or no (ksqlDB's SqlBooleans); else None."""
+    """Return the boolean whose word (true, yes, false, no) begins with the text, as ksqlDB's SqlBooleans, or None."""
     begin = text.strip().lower()
     if not begin:
         return None
@@ -168,7 +174,7 @@ def boolean_of(text: str) -> bool | None:
 
 
 def texter(kind: SqlType) -> Caster:
-    """Return what writes a value as text. Raises TypeError."""
+    """Return a function that converts a value to text. Raises TypeError for a type without a cast to text."""
     if kind == DOUBLE:
         return text_of_double
     if kind == BOOLEAN:

@@ -1,4 +1,4 @@
-"""Streams and tables by name: their columns, topics, formats."""
+"""The catalog of streams and tables, with their columns, topics and formats."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ BOUNDS: dict[str, SqlType] = {WINDOWSTART: BIGINT, WINDOWEND: BIGINT}
 
 @dataclass(frozen=True, slots=True)
 class Named:
-    """A column: its name and type."""
+    """Name and type of a column."""
 
     name: str
     type: SqlType
@@ -30,11 +30,11 @@ class Named:
 
 @dataclass(frozen=True, slots=True)
 class Windowing:
-    """What windows a source's keys have.
+    """The windows of a source's keys.
 
     Args:
         kind: TUMBLING, HOPPING, SESSION.
-        size_ms: 0 of sessions.
+        size_ms: Size of a window (ms), or 0 for sessions.
     """
 
     kind: str
@@ -43,12 +43,12 @@ class Windowing:
 
 @dataclass(frozen=True, slots=True)
 class Encoding:
-    """How rows of a topic are written.
+    """The formats of a topic's keys and values.
 
     Args:
-        key, value: names of formats.
-        delimiter, key_delimiter: between the columns of DELIMITED values and keys.
-        wraps: whether a single column is written as a field; None: as the format does by itself.
+        key, value: Names of formats.
+        delimiter, key_delimiter: Separator of the columns of DELIMITED values and keys.
+        wraps: Whether a single column is written as a field of a record. None is the default of the format.
     """
 
     key: str = "KAFKA"
@@ -59,36 +59,36 @@ class Encoding:
 
     @property
     def key_kind(self) -> str:
-        """The name of the keys' format, followed by a space and their delimiter if that is not a comma."""
+        """Name of the key format, followed by a space and the delimiter if the delimiter is not a comma."""
         return kind_of(self.key, self.key_delimiter)
 
 
 def kind_of(key: str, delimiter: str) -> str:
-    """Return the name of a format of keys, with its delimiter if that is not a comma."""
+    """Return the name of a key format, followed by a space and the delimiter if the delimiter is not a comma."""
     return f"{key} {delimiter}" if key == "DELIMITED" and delimiter != "," else key
 
 
 def delimiter_of(kind: str) -> str:
-    """Return the delimiter of a format of keys."""
+    """Return the delimiter from a name that `kind_of` has returned."""
     return kind.partition(" ")[2] or ","
 
 
 NAMED = ("AVRO", "PROTOBUF", "JSON_SR")
-"""Formats whose bytes name their schema by its id in a registry."""
+"""Formats whose data contains the id of a registered schema."""
 FRAMED = (*NAMED, "PROTOBUF_NOSR")
-"""Formats that follow a schema."""
+"""Formats that have a schema."""
 
 
 @dataclass(frozen=True, slots=True)
 class Form:
-    """Which schema keys or values of a topic are written under.
+    """The schema of a topic's keys or values.
 
     Args:
-        name: full name of its record or message; "" the usual one.
-        nullable: how a message says that a scalar is null: OPTIONAL, WRAPPER; "": not at all.
-        text: of a schema that the registry gave; "" made of the columns.
-        schema_id: of that schema.
-        columns: the source's, as that schema spells them.
+        name: Full name of the record or message, or "" for the default name.
+        nullable: Representation of a null scalar in a message: OPTIONAL, WRAPPER, or "" if null is not possible.
+        text: Text of a schema from the registry, or "" if the schema is derived from the columns.
+        schema_id: Id of this schema.
+        columns: Columns of the source, with the spelling of this schema.
     """
 
     name: str = ""
@@ -100,11 +100,11 @@ class Form:
 
 @dataclass(frozen=True, slots=True)
 class Wanted:
-    """What a WITH clause says of a topic that is to be made.
+    """The properties that a WITH clause specifies for a topic that will be created.
 
     Args:
-        partitions, replicas: 0: it does not say.
-        retention_ms: -1: for good; None: it does not say.
+        partitions, replicas: Numbers of partitions and replicas. 0 if they are not specified.
+        retention_ms: Retention (ms). -1 if it is unlimited, None if it is not specified.
     """
 
     partitions: int = 0
@@ -114,7 +114,7 @@ class Wanted:
 
 @dataclass(frozen=True, slots=True)
 class Header:
-    """A column of a record's headers: one of them, or all (no name)."""
+    """A column with the value of a record's header or, if `name` is "", with all headers."""
 
     column: str
     name: str = ""
@@ -125,14 +125,14 @@ class Source:
     """A stream or table.
 
     Args:
-        timestamp: column that event time is taken from, and how it is written.
-        is_derived: whether a statement computes it.
-        history_ms: how long former rows of a table are kept; 0: not at all.
-        is_framed: whether its rows' keys name their schema, so that equal keys may lie in different partitions.
-        key_form, value_form: schemas of its topic.
-        wanted: how its topic is made.
-        is_read_only: whether it is declared with CREATE SOURCE.
-        is_paused: whether it is the result of a paused query. It is then read like one of CREATE SOURCE.
+        timestamp: Column that contains the event time, and its format.
+        is_derived: Whether a query computes it.
+        is_framed: Whether keys contain schema ids, so that equal keys can be in different partitions.
+        history_ms: Time (ms) for which former rows of a table are kept, or 0 if they are not kept.
+        key_form, value_form: Schemas of the topic.
+        wanted: Properties with which the topic is created.
+        is_read_only: Whether it is declared with CREATE SOURCE.
+        is_paused: Whether it is the result of a paused query. It is then read like a source of CREATE SOURCE.
     """
 
     name: str
@@ -156,11 +156,11 @@ class Source:
 
     @property
     def columns(self) -> tuple[Named, ...]:
-        """All columns, keys first."""
+        """All columns. Those of the key are first."""
         return self.keys + self.values
 
     def type_of(self, name: str) -> SqlType | None:
-        """Return a column's type, that of a pseudo column too; None: there is none of that name."""
+        """Return the type of a column or pseudo column, or None if there is no column with this name."""
         for column in self.columns:
             if column.name == name:
                 return column.type
@@ -173,14 +173,14 @@ class Source:
 
 
 class Catalog:
-    """The streams and tables of some statements."""
+    """The streams, tables and named types that statements have declared."""
 
     def __init__(self) -> None:
         self._sources: dict[str, Source] = {}
         self.types: dict[str, SqlType] = {}
 
     def copy(self) -> Catalog:
-        """Return a catalog of the same sources and types."""
+        """Return a catalog with the same sources and types."""
         result = Catalog()
         result._sources, result.types = dict(self._sources), dict(self.types)
         return result
@@ -189,11 +189,11 @@ class Catalog:
         return iter(self._sources.values())
 
     def find(self, name: str) -> Source | None:
-        """Return the source of a name, if there is one."""
+        """Return the source with a name, or None."""
         return self._sources.get(name)
 
     def get(self, name: str, place: Place) -> Source:
-        """Return the source of a name. Raises SqlError."""
+        """Return the source with a name. Raises SqlError if it does not exist."""
         source = self._sources.get(name)
         if source is None:
             known = ", ".join(sorted(self._sources)) or "none"
@@ -205,7 +205,7 @@ class Catalog:
         return source
 
     def add(self, source: Source, *, replaces: bool = False) -> None:
-        """Take a source in. Raises SqlError where its name is taken."""
+        """Add a source. Raises SqlError if its name is used, unless it replaces the other source."""
         other = self._sources.get(source.name)
         if other is not None and not replaces:
             kind = "table" if other.is_table else "stream"
@@ -217,7 +217,7 @@ class Catalog:
         self._sources[source.name] = source
 
     def drop(self, name: str, place: Place) -> Source:
-        """Forget a source. Raises SqlError."""
+        """Remove a source, and return it. Raises SqlError if it does not exist."""
         dropped_source = self.get(name, place)
         del self._sources[name]
         return dropped_source

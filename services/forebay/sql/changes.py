@@ -1,4 +1,4 @@
-"""Which statements change a program, and which only ask it."""
+"""The distinction between statements that change a program and statements that only read it."""
 
 from __future__ import annotations
 

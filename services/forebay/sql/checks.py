@@ -1,4 +1,4 @@
-"""What a query must be, and must give, before its result can be written."""
+"""Checks of a query whose result is stored."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from forebay.sql.types import is_untyped
 
 
 def check_limit(query: Query) -> None:
-    """Refuse LIMIT in a query whose result is stored. Raises SqlError."""
+    """Raise SqlError if a query whose result is stored has a LIMIT."""
     if query.limit is not None:
         raise SqlError(
             query.place,
@@ -21,7 +21,7 @@ def check_limit(query: Query) -> None:
 
 
 def check_types(query: Query, columns: Iterable[Named]) -> None:
-    """Refuse columns whose type nothing says. Raises SqlError."""
+    """Raise SqlError for a column whose type is not known, such as that of NULL."""
     for column in columns:
         if is_untyped(column.type):
             place = next((item.expression.place for item in query.select if item.alias == column.name), query.place)
@@ -32,7 +32,7 @@ def check_types(query: Query, columns: Iterable[Named]) -> None:
 
 
 def check_columns(statement: InsertInto, ours: tuple[Named, ...], theirs: tuple[Named, ...], what: str) -> None:
-    """Refuse an INSERT INTO of other columns than its target has. Raises SqlError."""
+    """Raise SqlError if the columns of an INSERT INTO differ from those of its target."""
     same = len(ours) == len(theirs) and all(
         one.name == other.name and (one.type == other.type or widens(one.type, other.type))
         for one, other in zip(ours, theirs, strict=False)

@@ -1,4 +1,4 @@
-"""Finds the common type of the values in a list (IN, ARRAY, COALESCE); the first value decides."""
+"""The common type of the values in a list (IN, ARRAY, COALESCE), which the first value determines."""
 
 from __future__ import annotations
 
@@ -34,9 +34,9 @@ _POWER_OF_TEN = re.compile(_NUMBER.pattern + r"[eE][+-]?[0-9]{1,2}")
 
 
 def alike(make: Binder, values: Sequence[Bound], where: Expression) -> tuple[list[Bound], SqlType]:
-    """Return values as their common type. Raises SqlError."""
+    """Return values converted to their common type, and the type. Raises SqlError."""
     kind: SqlType = NULL
-    # ksqlDB's CoercionUtil lets the first value that is not null decide between texts and other types.
+    # As in ksqlDB's CoercionUtil, the first value that is not null decides between texts and other types.
     lead = next((value.type for value in values if value.type != NULL), NULL)
     others = [value.type for value in values if value.type not in (STRING, NULL)]
     if lead == STRING:  # numbers and BOOLEANs that are written down behind a text are texts
@@ -51,16 +51,23 @@ def alike(make: Binder, values: Sequence[Bound], where: Expression) -> tuple[lis
     return [make.cast(value, kind, where) for value in values], kind
 
 
-def convert_nested(make: Binder, expressions: Sequence[Expression]) -> Sequence[Expression]:
-    """Return the expressions of a list; texts within ARRAY, MAP and STRUCT are numbers where the first value has them.
+def bind_nested(make: Binder, expressions: Sequence[Expression]) -> list[Bound]:
+    """Bind the expressions of a list. Texts in ARRAY, MAP and STRUCT become numbers if the first value has numbers.
 
     Raises SqlError.
     """
     if not any(isinstance(expression, ArrayOf | MapOf | StructOf) for expression in expressions):
-        return expressions
-    types = (make.of(expression).type for expression in expressions)
-    lead = next((kind for kind in types if kind != NULL), NULL)
-    return [_within(expression, lead) for expression in expressions]
+        return [make.of(expression) for expression in expressions]
+    leads: list[Bound] = []
+    while len(leads) < len(expressions) and (not leads or leads[-1].type == NULL):
+        leads.append(make.of(expressions[len(leads)]))
+    lead = leads[-1].type
+    converted = [_within(expression, lead) for expression in expressions]
+    # Binding an unchanged expression again would double the time with each level of nesting.
+    return [
+        leads[at] if at < len(leads) and expression == expressions[at] else make.of(expression)
+        for at, expression in enumerate(converted)
+    ]
 
 
 def _within(expression: Expression, kind: SqlType) -> Expression:
@@ -85,7 +92,7 @@ def _number_of(text: str) -> Decimal | int:
 
 
 def _as_text(value: Bound) -> Bound:
-    """Return a number or BOOLEAN that is written down as the text that it is."""
+    """Return a literal number or BOOLEAN as a text literal. Other values are returned unchanged."""
     match value:
         case BoundLiteral(bool() as boolean):
             return BoundLiteral(str(boolean).lower(), STRING)
@@ -109,7 +116,7 @@ def _read(make: Binder, value: Bound, kind: SqlType, where: Expression) -> Bound
 
 
 def _number(make: Binder, value: BoundLiteral, kind: SqlType, where: Expression) -> Bound:
-    """Return a text that is written down as the number that it is, of its own type."""
+    """Return a text literal as a number literal of the type that the number has."""
     text = value.value.strip()
     if _NUMBER.fullmatch(text) or _POWER_OF_TEN.fullmatch(text):
         number = _number_of(text)

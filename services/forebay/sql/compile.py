@@ -1,4 +1,4 @@
-"""A program's plans become a topology of the DSL; expressions become functions, once per statement."""
+"""Compiler from the query plans of a program to a topology of the DSL."""
 
 from __future__ import annotations
 
@@ -27,8 +27,8 @@ from forebay.sql.nodes import (
     null_of_single,
     rows_under,
     rows_where,
-    timestamp_node,
     under_format,
+    with_times,
 )
 from forebay.sql.plan import (
     Aggregated,
@@ -48,10 +48,10 @@ from forebay.sql.tokens import TOO_DEEP
 
 
 class Compiler:
-    """Makes the topology of a program.
+    """Compiler of a program to the topology of one job.
 
     Args:
-        program: its queries become sub-topologies of one job.
+        program: The program, whose queries become sub-topologies.
     """
 
     def __init__(self, program: Program) -> None:
@@ -68,13 +68,13 @@ class Compiler:
         )
 
     def run(self) -> Topology:
-        """Return the topology. Raises SqlError where a statement can't run."""
+        """Return the topology. Raises SqlError if a statement can't run."""
         for query in self._program.queries:
             self._query(query)
         return self.topology
 
     def name(self, text: str) -> str:
-        """Return a name for a store or repartition that no other has."""
+        """Return a unique name for a store or a repartition topic."""
         base = re.sub(r"[^a-z0-9]+", "-", text.lower()).strip("-")
         candidate, number = base, 1
         while candidate in self._names:
@@ -84,7 +84,7 @@ class Compiler:
         return candidate
 
     def rows_of(self, source: Source) -> Rows:
-        """Return the rows of a source: those of all queries that write it, wherever they stand, or of its topic."""
+        """Return the rows of a source, which are the results of all queries that write it or the rows of its topic."""
         if source not in self._rows:
             if source.is_derived:
                 results = [self._query(query) for query in self._program.queries if query.target == source]
@@ -93,37 +93,44 @@ class Compiler:
                 self._rows[source] = self._reader.read(source, self.name(f"{source.name} table"))
         return self._rows[source]
 
+    def step_of(self, source: Source) -> Step:
+        """Return the last step of the query whose result is a table."""
+        return next(query.step for query in self._program.queries if query.target == source)
+
     def _query(self, query: QueryPlan) -> Rows:
-        """Return the rows of a query, compiled once."""
+        """Return the rows of a query. Each query is compiled once."""
         if id(query) not in self._made:
             try:
                 self._made[id(query)] = self._compile(query)
             except (TopologyError, TypeError) as error:
                 raise SqlError(query.place, f"{query.name}: {error}") from error
-            except (RecursionError, MemoryError, SyntaxError) as error:  # Python's own limits of what it compiles
+            except (RecursionError, MemoryError, SyntaxError) as error:  # Python can't compile very deep expressions
                 raise SqlError(query.place, f"{query.name} {TOO_DEEP}") from error
         return self._made[id(query)]
 
     def _compile(self, query: QueryPlan) -> Rows:
         target = query.target
-        # Without the query's number: a statement more in the file must not rename what others keep.
+        # Names of stores do not contain the query's number. If a statement is added to the file, the stores of the
+        # other statements must keep their names.
         rows = self.step(query.step, f"insert {target.name}" if query.is_insert else target.name)
         if isinstance(rows, Stream):
             rows = _under_key(_written(rows, target), target)
         else:
             self._queryable(query, rows)
+            rows = _written(rows, target)
         self._send(rows, target)
         return rows
 
     def _send(self, found: Rows, target: Source) -> None:
-        """Send rows to the topic of their target, in its formats."""
+        """Send rows to the topic of their target, in the formats of the target."""
         self._reader.write(target)
-        stream = _written(found.to_stream(), target) if isinstance(found, Table) else found
+        stream = found.to_stream() if isinstance(found, Table) else found
         node = stream.node
         key, value = sources.formats_of(target)
         if node.key.name == key.name:
             key = node.key
-        key = self._keys.setdefault(target.topic, key)  # all that write a topic write one format
+        # All queries that write to a topic share one format object.
+        key = self._keys.setdefault(target.topic, key)
         if node.key is not key:
             node = stream.graph.add(under_format(node, key))
         if node.value is not value:
@@ -133,7 +140,7 @@ class Compiler:
         Stream(stream.graph, node, stream.is_rekeyed).to(target.topic)
 
     def _queryable(self, query: QueryPlan, found: Table[Any, Any]) -> None:
-        """Note where a query finds a table's rows: in the store they are computed from, or kept in one of their own."""
+        """Register a table for pull queries, with a store of its rows or a store from which they can be computed."""
         base = readable.base_of(query.step)
         store = None if base is None else self._store_of(base)
         key = found.node.key
@@ -151,11 +158,11 @@ class Compiler:
         )
 
     def _history(self, target: Source, found: Table[Any, Any]) -> str:
-        """Keep a table's former rows in another store, if the target asks for it; return the store's name."""
+        """Store a table's former rows in another store if the target specifies it. Return the store's name, or ""."""
         if not target.history_ms:
             return ""
         store = self.name(f"{target.name} history")
-        found.to_stream().to_table(store=store, history_retention_ms=target.history_ms)
+        _written(found, target).to_stream().to_table(store=store, history_retention_ms=target.history_ms)
         return store
 
     def _store_of(self, base: Step) -> str | None:
@@ -182,7 +189,8 @@ class Compiler:
             case Exploded():
                 rows = self.step(step.parent, name)
                 assert isinstance(rows, Stream)
-                return _explode(rows, step)
+                # A record without a value has no arrays. The DSL would forward it.
+                return _explode(rows.drop_nulls(), step)
             case Joined():
                 return cast(Rows, joins_compiled.compile_join(self, step, name))
             case Aggregated():
@@ -221,7 +229,7 @@ class Compiler:
         return Stream(rows.graph, rows.graph.add(rows_under(rows.node, key, key_of)), True)
 
     def _table_rekeyed(self, rows: Table[Any, Any], step: Rekeyed, name: str) -> Rows:
-        """Return a table whose keys are written in another format, at the tasks they belong to by it."""
+        """Return a table with keys in another format. Rows move to the tasks that own the new keys."""
         stream = rows.to_stream()
         return self._move(stream, key_format(step.into, step.format), name)
 
@@ -239,35 +247,31 @@ class Compiler:
 
 
 def _merge(made: Sequence[Rows]) -> Rows:
-    """Return the rows of all queries that write a source."""
+    """Return the merged rows of all queries that write a source."""
     first, *others = made
     streams = [stream for stream in others if isinstance(stream, Stream)]
     return first.merge(*streams) if isinstance(first, Stream) and streams else first
 
 
 def key_kind(key: Any) -> str:
-    """Return the name of the format that keys have within their windows."""
+    """Return the name of a key format. If keys are windowed, it is the format of the key within the window."""
     return str(key.name).split("windowed ")[-1].split(" key ")[0]
 
 
 def _is_bare(target: Source) -> bool:
-    """Return whether a value is its only column in bytes that say no null, as Avro's of a schema without one."""
+    """Return whether values consist of a single unwrapped column, in a format that can't represent null."""
     encoding = target.encoding
     is_single = encoding.value == "KAFKA" or (encoding.value == "AVRO" and encoding.wraps is False)
     return is_single and len(target.values) == 1
 
 
-def _written(rows: Stream[Any, Any], target: Source) -> Stream[Any, Any]:
-    """Return rows with the times that the target says."""
-    if target.timestamp is None:
-        return rows
-    time_of = sources.time_reader(target)
-    node = rows.graph.add(timestamp_node(rows.node, time_of))
-    return Stream(rows.graph, node, rows.is_rekeyed)
+def _written(rows: Any, target: Source) -> Any:
+    """Return rows with the timestamps of the target's timestamp column, if it has one."""
+    return rows if target.timestamp is None else with_times(rows, sources.time_reader(target))
 
 
 def _under_key(rows: Stream[Any, Any], target: Source) -> Stream[Any, Any]:
-    """Return rows under keys of the target's format, which those that read them directly count on."""
+    """Return rows with keys in the target's format, because queries that read the target expect this format."""
     key = sources.windowed_key(key_format(target.keys, target.encoding.key_kind), target.windowing)
     if target.is_framed or not target.keys or key_kind(key) == key_kind(rows.node.key):
         return rows

@@ -1,4 +1,4 @@
-"""Generated source becomes functions."""
+"""Compilation of generated source to functions."""
 
 from __future__ import annotations
 
@@ -9,23 +9,25 @@ from typing import Any, NoReturn
 from forebay.sql import limits
 
 GENERATED = "<sql>"
-"""Module that generated functions are of: none that can be imported, so a copy of them has what they use."""
+"""Module name of generated functions. It can't be imported, so functions are pickled by value, with their constants."""
 STOPS = (limits.LimitReached, MemoryError)
-"""What an expression may raise; everything else makes its column null."""
+"""Errors that stop the evaluation of a row. After any other error, the column is null."""
 _MANY_COLUMNS = 64
-"""From so many on, the sizes of a row's columns are counted, as of rows with functions that are limited."""
+"""Number of columns from which the sizes of a row's columns are counted, as in rows with limited functions."""
 _COLUMNS_AT_A_TIME = 16
 SIMPLE = re.compile(r"\w+(\[-?\d+\])*|-?\d+(\.\d+)?|'[^'\\]*'")
-"""Source of what can't fail and costs nothing: names, items of rows, plain literals."""
+"""Source of expressions that can't fail and create nothing, which are names, items of rows and plain literals."""
 
 
 def compile_tuple(parameters: str, sources: Sequence[str], namespace: dict[str, Any]) -> Callable[..., tuple[Any, ...]]:
-    """Return the function that gives a tuple of expressions; an expression that raises any error becomes null.
+    """Return a function that returns the values of expressions as a tuple. If an expression raises, its value is null.
 
-    LimitReached and MemoryError are no failures of an expression: the function raises them.
+    LimitReached and MemoryError are not handled in this way. The function raises them.
 
     Args:
-        parameters: of the function, with commas.
+        parameters: Parameters of the function, separated by commas.
+        sources: Source of each expression.
+        namespace: Constants that the source uses, by name.
     """
     lines = [f"def made({parameters}):"]
     if len(sources) > _MANY_COLUMNS:
@@ -38,13 +40,12 @@ def compile_tuple(parameters: str, sources: Sequence[str], namespace: dict[str, 
         if SIMPLE.fullmatch(source) or source == "None":
             results.append(source)
             continue
-        # A failing column becomes null and the row continues, as in ksqlDB. Simple columns need no `try`, which keeps
-        # the function fast.
+        # If a column fails, it is null, and the other columns are evaluated, as in ksqlDB. Simple columns have no
+        # `try`, which would make the function slower.
         lines += [" try:", f"  e{number} = {source}", " except STOPS: raise", f" except Exception: e{number} = None"]
         results.append(f"e{number}")
         computed.append(f"e{number}")
-        # Check every 16 columns and not once per row, so that a wide row is stopped before it takes the worker's
-        # memory.
+        # Check after every 16 columns, so that a wide row fails before it uses up the worker's memory.
         if is_counted and len(computed) == _COLUMNS_AT_A_TIME:
             lines.append(f" CHECK(({', '.join(computed)}))")
             computed.clear()
@@ -56,7 +57,7 @@ def compile_tuple(parameters: str, sources: Sequence[str], namespace: dict[str, 
 
 
 def attempt(make: Callable[[], Any]) -> Any:
-    """Return what is calculated, null where that fails."""
+    """Return the result of a function, or None if it fails."""
     try:
         return make()
     except STOPS:
@@ -65,6 +66,11 @@ def attempt(make: Callable[[], Any]) -> Any:
         return None
 
 
+def first_known(*values: Any) -> Any:
+    """Return the first value that is not null; null if all values are null."""
+    return next((value for value in values if value is not None), None)
+
+
 def refuse_null() -> NoReturn:
-    """Raise the error of a condition that is null, which Java code of ksqlDB raises. Raises ValueError."""
+    """Raise ValueError for a condition that is null. In ksqlDB, the generated Java code fails here, too."""
     raise ValueError("a condition of CASE is null")

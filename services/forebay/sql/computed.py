@@ -1,4 +1,4 @@
-"""Expressions of a plan as functions of keys and rows."""
+"""Compilation of a plan's expressions to functions of keys and rows."""
 
 from __future__ import annotations
 
@@ -9,15 +9,22 @@ from forebay.sql.generate import function_of
 from forebay.sql.plan import TypedExpression
 
 
-def row_of(columns: Sequence[TypedExpression], *, windowed: bool) -> Callable[[Any, Any], tuple[Any, ...]]:
-    """Return what computes columns of key and row."""
-    function = function_of("k, r, w", (column.bound for column in columns))
+def row_of(
+    columns: Sequence[TypedExpression], *, windowed: bool, catches: bool = True
+) -> Callable[[Any, Any], tuple[Any, ...]]:
+    """Return a function that computes columns from key and row.
+
+    Args:
+        catches: Whether a part that fails can be null while the column is not.
+    """
+    function = function_of("k, r, w", (column.bound for column in columns), catches=catches)
     if windowed:
         return lambda key, row: function(None, row, None) if key is None else function(key.key, row, key.window)
     return lambda key, row: function(key, row, None)
 
 
 def condition_of(condition: TypedExpression, *, windowed: bool) -> Callable[[Any, Any], bool]:
-    """Return the function that checks whether a condition is true; unknown is not."""
-    evaluate = row_of([condition], windowed=windowed)
+    """Return a function that returns whether a condition is true. Unknown counts as false."""
+    # If any part fails, the condition is not true. ksqlDB, too, catches failures of parts in columns only.
+    evaluate = row_of([condition], windowed=windowed, catches=False)
     return lambda key, row: evaluate(key, row)[0] is True

@@ -1,4 +1,4 @@
-"""SHOW, DESCRIBE, EXPLAIN: what a program has, as the lines of an answer."""
+"""Responses to SHOW, DESCRIBE and EXPLAIN."""
 
 from __future__ import annotations
 
@@ -25,10 +25,10 @@ _QUERIES = (
 
 
 def describe(program: Program, command: Command) -> Iterator[dict[str, Any]]:
-    """Return what a SHOW, DESCRIBE or EXPLAIN is answered: columns, rows, the end, and behind a plan its graph.
+    """Yield the lines of the response to SHOW, DESCRIBE or EXPLAIN: columns, rows, the end, and a plan's graph.
 
     Raises:
-        SqlError: there is no such thing, or another place is for that.
+        SqlError: The named object does not exist, or the command is not supported here.
     """
     if command.verb == "EXPLAIN":
         plan = explain(program, command)
@@ -80,7 +80,7 @@ def _rows(program: Program, command: Command) -> Rows:
 
 
 def _function(name: str, command: Command) -> Rows:
-    """Return the ways to call a function. Raises SqlError: there is no such function."""
+    """Return the signatures of a function. Raises SqlError if it does not exist."""
     own = DECLARED.get(name)
     if own is not None:
         row = {"function": own.call, "kind": own.kind, "returns": own.result}
@@ -93,7 +93,7 @@ def _function(name: str, command: Command) -> Rows:
 
 
 def _summary(name: str) -> str:
-    """Return the first line of the docstring of a function that a user declared."""
+    """Return the first line of the docstring of a user-defined function, or ""."""
     return DECLARED[name].text.partition("\n")[0] if name in DECLARED else ""
 
 

@@ -1,4 +1,4 @@
-"""What is wrong with a statement, and where."""
+"""Errors of statements, and their places."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ class Place(NamedTuple):
     """A position in a text. Lines and columns count from 1.
 
     Args:
-        file: "" for a statement that was not read from a file.
+        file: Name of the file, or "" for a statement that was not read from a file.
     """
 
     file: str = ""
@@ -21,11 +21,11 @@ class Place(NamedTuple):
 
 
 NOWHERE = Place("", 0, 0)
-"""The place of an error that no statement caused."""
+"""Place of an error that has no statement."""
 
 
 class SqlError(ValueError):
-    """A statement that can't be run: the message names file, line, column, and what to write instead."""
+    """A statement can't be run. The message contains file, line, column, and what to write instead."""
 
     def __init__(self, place: Place, message: str) -> None:
         super().__init__(message if place == NOWHERE else f"{place}: {message}")

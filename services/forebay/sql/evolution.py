@@ -1,7 +1,7 @@
-"""Statements that change earlier ones: CREATE OR REPLACE and DROP, and circles of queries.
+"""Checks of statements that change earlier ones (CREATE OR REPLACE, DROP, TERMINATE), and of cycles between queries.
 
-The rules are ksqlDB's (MetaStoreImpl, StructuredDataSource.canUpgradeTo). A source that is replaced keeps its kind,
-topic, formats, event time and columns. Columns may be added at the end. A source that a query reads can't be dropped.
+The rules are those of ksqlDB (MetaStoreImpl, StructuredDataSource.canUpgradeTo). A replacement must have the same kind,
+topic, formats, event time and columns. It may add columns at the end. A source that a query reads can't be dropped.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from forebay.sql.plan import Joined, QueryPlan, Scan, Step
 
 
 def scans(step: Step) -> Iterator[Scan]:
-    """Yield the scans that a step reads from."""
+    """Yield the scans that a step reads, directly or through other steps."""
     if isinstance(step, Scan):
         yield step
         return
@@ -24,12 +24,12 @@ def scans(step: Step) -> Iterator[Scan]:
 
 
 def reads(query: QueryPlan) -> tuple[Source, ...]:
-    """Return the sources that a query reads, each once."""
+    """Return the sources that a query reads, without duplicates."""
     return tuple(dict.fromkeys(scan.source for scan in scans(query.step)))
 
 
 def with_source(query: QueryPlan, old: Source, new: Source) -> QueryPlan:
-    """Return a query that reads and writes `new` instead of `old`; it still takes its columns by their names."""
+    """Return a query that reads and writes `new` instead of `old`. Columns are resolved by name."""
     target = new if query.target == old else query.target
     return replace(query, step=_step_with(query.step, old, new), target=target)
 
@@ -43,7 +43,7 @@ def _step_with(step: Step, old: Source, new: Source) -> Step:
 
 
 def check_replacement(old: Source, new: Source) -> None:
-    """Refuse a source that can't take the place of an earlier one. Raises SqlError."""
+    """Raise SqlError if a source can't replace an earlier source."""
     for what, before, after in (
         ("kind", _kind(old), _kind(new)),
         ("topic", old.topic, new.topic),
@@ -69,7 +69,7 @@ def check_replacement(old: Source, new: Source) -> None:
 
 
 def check_inserts(new: Source, old: Source, queries: Iterable[QueryPlan]) -> None:
-    """Refuse a replacement with more columns while INSERT INTO writes the former ones. Raises SqlError."""
+    """Raise SqlError if a replacement adds columns while an INSERT INTO writes only the former columns."""
     added = new.values[len(old.values) :]
     for query in queries:
         if added and query.target == old and query.is_insert:
@@ -81,15 +81,15 @@ def check_inserts(new: Source, old: Source, queries: Iterable[QueryPlan]) -> Non
 
 
 def read_only(source: Source, what: str) -> str:
-    """Return why a statement can't change a stream or table that is declared with CREATE SOURCE."""
+    """Return the message of a statement that can't change a stream or table of CREATE SOURCE."""
     kind = "TABLE" if source.is_table else "STREAM"
     return f"{source.name} is a SOURCE {kind}, which is read only: leave {what} out, or declare it without SOURCE"
 
 
 def named_queries(queries: Sequence[QueryPlan], name: str, place: Place) -> list[QueryPlan]:
-    """Return the queries that a name means, ALL or one.
+    """Return the query with a name, or all queries if the name is ALL.
 
-    The number at the end of a name may differ: ksqlDB counts all statements, not only queries.
+    The number at the end of the name may differ, because ksqlDB counts all statements and not only queries.
 
     Raises:
         SqlError: There is no such query.
@@ -105,7 +105,11 @@ def named_queries(queries: Sequence[QueryPlan], name: str, place: Place) -> list
 
 
 def terminate(queries: Sequence[QueryPlan], name: str, place: Place) -> list[QueryPlan]:
-    """Return the queries that TERMINATE ends. Raises SqlError: there is none, or another query reads its result."""
+    """Return the queries that TERMINATE ends.
+
+    Raises:
+        SqlError: There is no such query, or another query reads its result.
+    """
     ended = named_queries(queries, name, place)
     for query in ended:
         used = [query_using for query_using in users(query.target, queries) if not query.is_insert]
@@ -115,7 +119,7 @@ def terminate(queries: Sequence[QueryPlan], name: str, place: Place) -> list[Que
 
 
 def users(source: Source, queries: Iterable[QueryPlan]) -> list[str]:
-    """Return who would miss a source: queries that read it, and INSERT INTO that write it."""
+    """Return texts that name the queries which read a source, and the INSERT INTO queries which write it."""
     users: list[str] = []
     for query in queries:
         if source in reads(query):
@@ -126,7 +130,7 @@ def users(source: Source, queries: Iterable[QueryPlan]) -> list[str]:
 
 
 def drop_refused(source: Source, used: Sequence[str], place: Place) -> SqlError:
-    """Return the error that says who uses a source that is dropped."""
+    """Return the error for a DROP of a source that queries use."""
     return SqlError(
         place,
         f"{source.name} can't be dropped: {', '.join(used)}: leave this DROP out, or take those statements out",
@@ -134,9 +138,9 @@ def drop_refused(source: Source, used: Sequence[str], place: Place) -> SqlError:
 
 
 def check_circles(added: QueryPlan, queries: Sequence[QueryPlan]) -> None:
-    """Refuse a query whose records would come back to it. Raises SqlError."""
+    """Raise SqlError if a query would read its own output, directly or through other queries."""
     result = added.target.topic
-    # A query whose topic no query reads can't close a circle. This keeps the check cheap for long files.
+    # A query whose topic no query reads can't close a cycle. Returning here keeps the check fast for long files.
     if not any(scan.source.topic == result for query in (*queries, added) for scan in scans(query.step)):
         return
     edges: dict[str, dict[str, None]] = {}
@@ -154,7 +158,7 @@ def check_circles(added: QueryPlan, queries: Sequence[QueryPlan]) -> None:
 
 
 def _path(edges: dict[str, dict[str, None]], start: str, end: str) -> list[str]:
-    """Return the topics on a way from one to another, both included; []: there is none."""
+    """Return the topics on a path from `start` to `end`, both included, or [] if there is no path."""
     before: dict[str, str | None] = {start: None}
     waiting = [start]
     for topic in waiting:

@@ -1,4 +1,4 @@
-"""Table functions of a query: EXPLODE and CUBE_EXPLODE make several rows of one."""
+"""Table functions of a query, such as EXPLODE and CUBE_EXPLODE, which return several rows for one row."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from forebay.sql.walk import parts
 
 
 def explode(relation: Relation, items: Sequence[Item]) -> Relation:
-    """Return the rows with what the table functions of a SELECT list give. Raises SqlError."""
+    """Return the relation with the results of the table functions of a SELECT list. Raises SqlError."""
     calls: dict[Expression, TypedExpression] = {}
     for item in items:
         for part in parts(item.expression):
@@ -61,12 +61,12 @@ def _cube_explode(make: Binder, call: Call) -> Bound:
 
 
 def cube(values: Sequence[Any]) -> tuple[tuple[Any, ...], ...]:
-    """Return every combination of the values with nulls in their places, each once. Raises LimitReached."""
+    """Return the distinct combinations in which each value is present or null. Raises LimitReached."""
     check_items(2 ** sum(1 for value in values if value is not None), "CUBE_EXPLODE")
     choices = [(None,) if value is None else (None, value) for value in values]
     return tuple(product(*choices))
 
 
 TABLE_FUNCTIONS: dict[str, Special] = {"EXPLODE": _explode, "CUBE_EXPLODE": _cube_explode}
-"""Table functions by name: each returns the source of an array, whose items become rows."""
+"""Table functions by name. The items of the array that a function returns become rows."""
 ELSEWHERE.append((TABLE_FUNCTIONS, "a table function: write it in a column of a query of a stream"))

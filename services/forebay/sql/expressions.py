@@ -1,4 +1,4 @@
-"""Parsing of expressions: by precedence, from OR down to names and literals."""
+"""Recursive-descent parser of expressions, from OR, which binds weakest, down to names and literals."""
 
 from __future__ import annotations
 
@@ -29,11 +29,11 @@ from forebay.sql.tokens import RESERVED
 _COMPARED = ("=", "!=", "<", "<=", ">", ">=")
 _LONG_CHAIN = 16
 _OF_UNIT = ("TIMESTAMPADD", "TIMESTAMPSUB", "DATEADD", "DATESUB", "TIMEADD", "TIMESUB")
-"""Functions whose first argument is a word for a unit of time."""
+"""Functions whose first argument is the name of a time unit."""
 
 
 def expression(read: Reader) -> Expression:
-    """Return the expression that comes next. Raises SqlError."""
+    """Return the next expression. Raises SqlError."""
     place, operand = read.place, [_conjunction(read)]
     while read.take("OR"):
         operand.append(_conjunction(read))
@@ -48,7 +48,10 @@ def _conjunction(read: Reader) -> Expression:
 
 
 def chain(name: str, parts: Sequence[Expression], place: Place) -> Expression:
-    """Return a chain as pairs from the left; a long one in halves: each pair is a level of the Python made of it."""
+    """Return operands joined by an operator, as nested calls with two arguments.
+
+    A long chain is nested as a balanced tree. A left-deep tree would need one level of Python's stack per operand.
+    """
     if len(parts) <= _LONG_CHAIN:
         return reduce(lambda left, right: Call(name, (left, right), place=place), parts)
     middle = len(parts) // 2
@@ -129,7 +132,7 @@ def _sign(read: Reader) -> Expression:
         result = _sign(read)
         match result:
             case Literal(Decimal() as value):
-                # The minus sign of Python rounds to 28 digits.
+                # Python's unary minus would round to 28 digits.
                 return Literal(decimal_negative(value), place=place)
             case Literal(int() | float() as value) if not isinstance(value, bool):
                 return Literal(-value, place=place)

@@ -1,4 +1,4 @@
-"""Several aggregates of a query as one fold of the DSL: what is kept is a tuple, one part for each."""
+"""Combination of a query's aggregates to one fold of the DSL, whose state is a tuple of the aggregates' states."""
 
 from __future__ import annotations
 
@@ -13,11 +13,12 @@ from forebay.sql.values import Row, format_of_hints
 
 
 def state_format(aggregates: Sequence[Aggregate], names: Sequence[str], keys: Sequence[str]) -> Format[Any]:
-    """Return the format of what is kept.
+    """Return the format of the combined state.
 
     Args:
-        names: of the aggregates, as they are written.
-        keys: columns of the groups, with their types.
+        aggregates: The aggregates.
+        names: Texts of the aggregates, as written.
+        keys: Columns of the groups, with their types.
     """
     shown = [f"{name} {aggregate.type}" for name, aggregate in zip(names, aggregates, strict=True)]
     layout = (*(f"group {key}" for key in keys), *shown)
@@ -27,7 +28,7 @@ def state_format(aggregates: Sequence[Aggregate], names: Sequence[str], keys: Se
 
 
 def fold_of(aggregates: Sequence[Aggregate], start: int) -> Fold[Row, Row]:
-    """Return the fold of rows whose arguments begin at a column, one aggregate's after the other's."""
+    """Return the combined fold of rows in which the arguments of all aggregates follow from column `start` on."""
     initial = tuple(aggregate.initial for aggregate in aggregates)
     added = _stepping([aggregate.add for aggregate in aggregates], aggregates, start)
     taken = [aggregate.subtract for aggregate in aggregates]
@@ -58,7 +59,7 @@ def _stepping(
 
 
 def results_of(aggregates: Sequence[Aggregate]) -> Callable[[Row], Row]:
-    """Return what gives the results of what is kept."""
+    """Return a function from the combined state to the results."""
     parts = [
         f"kept[{number}]" if aggregate.result is same else f"f{number}(kept[{number}])"
         for number, aggregate in enumerate(aggregates)
@@ -67,9 +68,10 @@ def results_of(aggregates: Sequence[Aggregate]) -> Callable[[Row], Row]:
 
 
 def _tuple_of(parameters: str, parts: Sequence[str], functions: Sequence[Callable[..., Any]]) -> Callable[..., Row]:
-    """Return the function that gives a tuple of these parts, which call the functions f0, f1...: once per record."""
+    """Return a compiled function that returns a tuple of parts, in which the functions are named f0, f1 and so on."""
     names: dict[str, Any] = {f"f{number}": function for number, function in enumerate(functions)}
     names["__name__"] = GENERATED
-    # Generated code calls each aggregate directly. A loop over them would cost more than most aggregates.
+    # Generate code that calls each aggregate directly, because a loop over the aggregates would take longer than most
+    # of them.
     result: Callable[..., Row] = eval(f"lambda {parameters}: ({''.join(f'{part}, ' for part in parts)})", names)
     return result

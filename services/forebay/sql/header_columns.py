@@ -1,4 +1,4 @@
-"""Columns of a record's headers: how they are declared."""
+"""Declaration of columns that contain a record's headers."""
 
 from __future__ import annotations
 

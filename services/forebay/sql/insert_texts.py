@@ -1,4 +1,4 @@
-"""A row by column as the text of its INSERT INTO ... VALUES."""
+"""Conversion of a row to the text of an INSERT INTO ... VALUES statement."""
 
 from __future__ import annotations
 
@@ -47,15 +47,15 @@ _EXAMPLES: dict[SqlType, str] = {
 
 
 class WrongRow(ValueError):
-    """A row can't be written as a statement. The message says which column, and what to write."""
+    """A row can't be converted to a statement. The message names the column, and says what to write."""
 
 
 def json_value(text: str) -> Any:
-    """Return the value that a text in JSON is, numbers with a point as Decimals.
+    """Return the value of a JSON text. Numbers with a decimal point are Decimals.
 
     Raises:
-        WrongRow: a name occurs twice in an object, of which `json` would take the last.
-        ValueError, RecursionError: it is no JSON.
+        WrongRow: An object has two fields with the same name. `json` would silently use the last one.
+        ValueError, RecursionError: The text is not valid JSON.
     """
     return json.loads(text, parse_float=Decimal, object_pairs_hook=_without_duplicates)
 
@@ -70,7 +70,7 @@ def _without_duplicates(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 
 def name_of(text: str) -> str:
-    """Return a name of the command line as SQL reads it: a word is in capital letters unless it is in backticks.
+    """Return a name from the command line as an SQL identifier, which is upper case unless it is in backticks.
 
     Raises WrongRow.
     """
@@ -83,13 +83,14 @@ def insert_of(target: str, row: Sequence[tuple[str, Any]], described: Mapping[st
     """Return the statement that inserts a row.
 
     Args:
-        target: the name of the stream or table.
-        row: values by column, as `json.loads` returns them, numbers with a point as Decimals. A column may have other
-            capital letters than its declaration.
-        described: types by column, as DESCRIBE returns them.
+        target: Name of the stream or table.
+        row: Values by column, as `json_value` returns them. The case of a column's name may differ from its
+            declaration.
+        described: Types by column, as DESCRIBE returns them.
 
     Raises:
-        WrongRow: a value does not fit the type of its column. Unknown columns get a NULL, and INSERT refuses them.
+        WrongRow: A value does not fit the type of its column. For unknown columns the statement contains NULL, so that
+            INSERT refuses them.
     """
     types = {name: _type_of(text) for name, text in described.items()} | {ROWTIME: BIGINT}
     columns, values = [], []
@@ -105,9 +106,9 @@ def insert_of(target: str, row: Sequence[tuple[str, Any]], described: Mapping[st
 
 
 def value_of(text: str, described: str | None) -> Any:
-    """Return what a text of the command line means in a column of a type; None: of an unknown column.
+    """Return the value of a text from the command line in a column of a type. The type is None if it is not known.
 
-    Raises WrongRow if it is no value of the type.
+    Raises WrongRow if the text is not a value of the type.
     """
     kind = STRING if described is None else _type_of(described)
     if kind in (STRING, BYTES, *TIMES):
@@ -129,9 +130,9 @@ def _in_backticks(name: str) -> str:
 
 
 def _literal(value: Any, kind: SqlType) -> str:
-    """Return a value as a literal. Raises TypeError with what to write, WrongParameter.
+    """Return a value as an SQL literal. Raises WrongParameter, or TypeError with a message that says what to write.
 
-    No CAST is written, because its failure would be a null that INSERT does not refuse.
+    The literal contains no CAST, because a CAST that fails would be a null that INSERT accepts.
     """
     if value is None:
         return "NULL"
@@ -161,12 +162,13 @@ def _number(value: int | Decimal, kind: SqlType) -> str:
             raise TypeError("write a number below 1.8e308")
         return literal(double)
     if kind in _BITS:
-        # A CAST within an array would wrap a number that is too large around.
+        # A CAST within an array would silently wrap a number that is too large.
         limit = 1 << _BITS[kind] - 1
         if isinstance(value, Decimal) or not -limit <= value < limit:
             raise TypeError(_remedy(kind))
     elif isinstance(value, Decimal) and abs(value.adjusted()) > _MOST_DIGITS:
-        raise TypeError(f"write at most {_MOST_DIGITS} digits")  # 1e999999999 would be as many zeros
+        # For example, 1e999999999 would be written with as many zeros.
+        raise TypeError(f"write at most {_MOST_DIGITS} digits")
     return literal(value)
 
 

@@ -1,4 +1,4 @@
-"""INSERT INTO ... VALUES: one record, written to its topic as the statements declare it."""
+"""Encoding of the record of an INSERT INTO ... VALUES statement."""
 
 from __future__ import annotations
 
@@ -8,15 +8,15 @@ from typing import Any
 from forebay.formats import no_contracts
 from forebay.sql import evolution
 from forebay.sql.binding import Binder
-from forebay.sql.bound import Bound
+from forebay.sql.bound import Bound, BoundRow
 from forebay.sql.catalog import ROWTIME, Catalog, Named, Source
 from forebay.sql.errors import SqlError
 from forebay.sql.generate import function_of
 from forebay.sql.printed import to_sql
 from forebay.sql.relation import FUNCTIONS
 from forebay.sql.schemas.topics import key_of, value_of
-from forebay.sql.syntax import Column, Expression, InsertValues
-from forebay.sql.types import BIGINT, INT
+from forebay.sql.syntax import Column, Expression, InsertValues, Literal
+from forebay.sql.types import BIGINT, INT, NULL
 from forebay.sql.values import as_held
 from forebay.utils.spelling import did_you_mean
 
@@ -26,8 +26,8 @@ class Inserted:
     """A record of INSERT INTO ... VALUES.
 
     Args:
-        key: None without key columns.
-        timestamp: in ms; None: when it is sent.
+        key: Encoded key, or None if there are no key columns.
+        timestamp: Timestamp (ms), or None for the time of sending.
     """
 
     topic: str
@@ -37,7 +37,7 @@ class Inserted:
 
 
 def record_of(statement: InsertValues, catalog: Catalog) -> Inserted:
-    """Return the record of a statement, encoded. Raises SqlError, EncodeError, and what a registry raises."""
+    """Return the encoded record of a statement. Raises SqlError, EncodeError and errors of the schema registry."""
     source, values = check_values(statement, catalog)
     rows = [tuple(values.get(column.name) for column in columns) for columns in (source.keys, source.values)]
     key = None if not source.keys or set(rows[0]) == {None} else key_of(source).codec(no_contracts).encode(rows[0])
@@ -80,7 +80,8 @@ def check_values(statement: InsertValues, catalog: Catalog) -> tuple[Source, dic
             raise SqlError(expression.place, f"the column {name} occurs twice: give each one value")
         values[name] = _value(expression, types[name])
         if name == ROWTIME and values[name] is not None and values[name] < 1:
-            # Kafka's client takes 0 for "now", and the broker stores negative times, which no window has.
+            # Kafka's client replaces 0 by the current time. The broker stores negative times, but no window contains
+            # them.
             raise SqlError(expression.place, f"{ROWTIME} is {values[name]}: write a time in ms since 1970, from 1 on")
     missing = [member.name for member in source.keys if values.get(member.name) is None]
     if source.is_table and missing:
@@ -94,11 +95,16 @@ class _NoNames:
 
 
 def _value(expression: Expression, column: Named) -> Any:
-    """Return the value of an expression as a column holds it. Raises SqlError."""
+    """Return the value of an expression in the representation of a column. Raises SqlError."""
     make = Binder(_NoNames(), FUNCTIONS)
     given = make.of(expression)
     cast = make.cast(given, column.type, expression)
     result, held = function_of("", (given, cast))()
+    # If any part fails, ksqlDB refuses the statement. In a column of a query, it would be null.
+    if not isinstance(expression, Literal) and function_of("", [BoundRow((given,), NULL)], catches=False)() == (None,):
+        raise SqlError(
+            expression.place, f"{to_sql(expression)} can't be computed for the column {column}: write another value"
+        )
     if result is not None and column.type in (INT, BIGINT) and not isinstance(result, str):
         held = as_held(result, column.type)
     if result is not None and held is None:

@@ -1,4 +1,4 @@
-"""Joins of a query: which side is rekeyed, what the key of the result is."""
+"""Analysis of joins, which determines the sides that must be repartitioned and the key of the result."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from forebay.sql.printed import to_sql
 from forebay.sql.relation import KeyColumn, Relation
 from forebay.sql.syntax import Call, Column, Expression, JoinClause
 from forebay.sql.types import SqlType
-from forebay.sql.walk import columns, rebuilt
+from forebay.sql.walk import columns
 
 
 def synthetic(joins: Sequence[JoinClause], ons: Sequence[Expression]) -> bool:
-    """Return whether no column has the key of the last join."""
+    """Return whether the key of the last join is synthetic, which means that it is not the value of any column."""
     if not joins:
         return False
-    # In a FULL JOIN either side may be null, so the key is neither column. ksqlDB makes a ROWKEY of both.
+    # In a FULL JOIN, either side can be null, so the key is neither column. ksqlDB adds a ROWKEY column.
     if joins[-1].kind == "FULL":
         return True
     on = ons[-1]
@@ -30,8 +30,12 @@ def join(left: Relation, right: Relation, join: JoinClause, on: Expression, made
     """Return the joined rows of both sides. Raises SqlError.
 
     Args:
-        made: name of a key that no column has.
-        key_format: of keys where neither side has a format.
+        left: Rows of the left side.
+        right: Rows of the right side.
+        join: The JOIN clause.
+        on: Its condition.
+        made: Name for a synthetic key.
+        key_format: Format of the key if neither side has keys.
     """
     mine, theirs = _sides(left, right, on)
     _check(left, right, join)
@@ -41,8 +45,8 @@ def join(left: Relation, right: Relation, join: JoinClause, on: Expression, made
             raise SqlError(
                 on.place, f"{_key_names(right)} is the other table's key: write ON ... = {_key_names(right)}"
             )
-        # ksqlDB chooses a foreign-key join if the left expression is not the left table's key. The right one must
-        # always be the key.
+        # Like ksqlDB, use a foreign-key join if the left expression is not the key of the left table. The right
+        # expression must always be the key of the right table.
         if not _is_key(left, mine):
             left, right = _settle(left), _settle(right)
             _check_unwindowed(left, right, on)
@@ -72,11 +76,11 @@ def _join(
     made: str,
 ) -> Relation:
     within, kind = join.within, join.kind
-    by = _text_of(left, sides[0]), _text_of(right, sides[1])
+    by = left.recorded_text(sides[0]), right.recorded_text(sides[1])
     keys = left.keys if foreign is not None else _result_keys(left, join, sides, made)
     table = left.is_table and right.is_table
     if kind == "RIGHT":
-        # The DSL has no right join. Swapping the sides also swaps the two durations of WITHIN.
+        # The DSL has no right join, so swap the sides, and with them the two durations of WITHIN.
         left, right, kind, by = right, left, "LEFT", (by[1], by[0])
         within = None if within is None else (within[1], within[0])
     step = Joined(
@@ -90,32 +94,28 @@ def _join(
         by,
         left.windowing.size_ms if left.windowing not in (None, right.windowing) else 0,
     )
-    return Relation(step, left.slots + right.slots, keys, left.format, table, left.windowing, standard=left.standard)
-
-
-def _text_of(side: Relation, expression: Expression) -> str:
-    """Return an expression as text that other aliases of its sources do not change."""
-
-    def without_alias(part: Expression) -> Expression:
-        if not isinstance(part, Column):
-            return rebuilt(part, without_alias)
-        sources = [slot.source for slot in side.slots if slot.name == part.name]
-        # Several sources of the side may have a column of this name. Their order is that of the statement.
-        place = sources.index(part.source) if part.source in sources else 0
-        return replace(part, source=str(place) if place else "")
-
-    return to_sql(without_alias(expression))
+    return Relation(
+        step,
+        left.slots + right.slots,
+        keys,
+        left.format,
+        table,
+        left.windowing,
+        standard=left.standard,
+        sources=left.sources + right.sources,
+    )
 
 
 def _format(left: Relation, right: Relation, otherwise: str) -> str:
-    """Return the format of the key that both sides are under, which need not be the result's."""
-    if right.is_table and not left.is_table:  # a stream is cheaper to move than a table
+    """Return the format of the key with which both sides are joined. The result may have another format."""
+    if right.is_table and not left.is_table:
+        # It costs less to repartition a stream than a table.
         return right.format
     return next((item for item in (left.format, right.format) if item != "NONE"), otherwise)
 
 
 def made_name(found: Iterable[Source]) -> str:
-    """Return the name of a join's key that no column has."""
+    """Return an unused name for the synthetic key of a join."""
     taken = {column.name for source in found for column in source.columns}
     number, name = 0, "ROWKEY"
     while name in taken:
@@ -178,7 +178,7 @@ def _key_names(side: Relation) -> str:
 
 
 def _key(side: Relation, expression: Expression, wanted: str) -> Relation:
-    """Return a side under the key of the join: as it is where it is under it already."""
+    """Return a side with the key of the join. A side that already has this key is returned unchanged."""
     if _is_key(side, expression) and side.format == wanted:
         return _settle(side)
     if side.windowing is not None:
@@ -203,7 +203,7 @@ def _key(side: Relation, expression: Expression, wanted: str) -> Relation:
 
 
 def _settle(side: Relation) -> Relation:
-    """Return a side whose equal keys are equal bytes."""
+    """Return a side in which equal keys have equal bytes."""
     if not side.is_framed:
         return side
     step = Settled(side.step, tuple(key.named for key in side.keys), side.format, side.windowing)

@@ -1,4 +1,4 @@
-"""LIKE, in time that grows with the text: each part between two % is looked for once, from left to right."""
+"""LIKE without backtracking. Each part between two % is searched once, from left to right."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from forebay.sql.limits import check_work
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """What stands between two %: letters, and for each _ any letter.
+    """The part of a pattern between two %, in which _ matches any character.
 
     Args:
-        text: the letters, if there is no _.
-        matcher: what finds the part, if there is one.
+        text: The part, if it contains no _.
+        matcher: Compiled expression for a part that contains _.
     """
 
     length: int
@@ -29,7 +29,7 @@ class Part:
         return self.matcher.match(text, position) is not None
 
     def after(self, text: str, position: int, stop: int) -> int:
-        """Return where the part first ends behind a position and before another; -1: nowhere. Raises LimitReached."""
+        """Return the end of the first match between two positions, or -1 if there is no match. Raises LimitReached."""
         if self.matcher is None:
             result = text.find(self.text, position, stop)
             return -1 if result < 0 else result + self.length
@@ -39,7 +39,10 @@ class Part:
 
 
 def like(text: str, pattern: str, escape: str = "") -> bool:
-    """Return whether a text has the pattern: % is any text, _ any letter. Raises ValueError, LimitReached."""
+    """Return whether a text matches a pattern in which % is any text and _ any character.
+
+    Raises ValueError for an invalid pattern, and LimitReached.
+    """
     first, *rest = _short_parts(pattern, escape) if len(pattern) <= _SHORT else _parts(pattern, escape)
     if not rest:
         return len(text) == first.length and first.at(text, 0)

@@ -1,7 +1,7 @@
-"""Limits of what an expression may cost for one record: time, sizes of texts and arrays, what lambdas create.
+"""Limits of the CPU time and memory that an expression may use for one record.
 
-A record that exceeds a limit goes to `.errors`, a query is answered 400; both name the limit. Time is the thread's CPU
-time, so that a paused process or a busy machine refuses nothing.
+A record that exceeds a limit is sent to `.errors`, and a query returns status 400. The error names the limit. Time is
+measured as CPU time of the thread, so that no record fails because the process was paused or the machine was busy.
 """
 
 from __future__ import annotations
@@ -12,17 +12,19 @@ from collections.abc import Sized
 from typing import Any, TypeVar
 
 EXPRESSION_MS = 500
-"""CPU time that lambdas and regular expressions of one record may take, in each step of a query."""
+"""CPU time (ms) that lambdas and regular expressions may use for one record in each step of a query."""
 TEXT_LETTERS = 1 << 20
-"""Letters of a text, or bytes of a BYTES value, that a function may create."""
+"""Largest number of characters of a text, or of bytes of a BYTES value, that a function may create."""
 ARRAY_ITEMS = 100_000
-"""Items of an array or map that a function may create; rows that EXPLODE may make of a record."""
+"""Largest number of items of an array or map that a function may create, and of rows that EXPLODE may return."""
 CREATED_SIZE = 1 << 25
-"""Letters, bytes and items that the expressions of one record may create, in each step of a query."""
+"""Largest sum of characters, bytes and items that expressions may create for one record in each step of a query."""
 LIKE_STEPS = 50_000_000
-"""Letters of a text times letters of a pattern's part with `_` that LIKE may compare."""
+"""Largest number of comparisons of LIKE: characters of the text times those of a part of the pattern with `_`."""
 ROWS_SIZE = 1 << 26
-"""Letters, bytes and items of all the rows that EXPLODE makes of a record."""
+"""Largest sum of characters, bytes and items in all rows that EXPLODE returns for a record."""
+WINDOWS_OF_RECORD = 100_000
+"""Largest number of hopping windows in which a record may be. A statement with more windows is refused."""
 _CALLS_BETWEEN_LOOKS = 16
 _FEW_ROWS = 64
 
@@ -30,11 +32,11 @@ Created = TypeVar("Created", bound=Sized | None)
 
 
 class LimitReached(Exception):
-    """An expression exceeds a limit; the message names it."""
+    """An expression exceeds a limit. The message names the limit."""
 
 
 class _Spent(threading.local):
-    """What the current record has cost so far in this thread."""
+    """The time and memory that the current record has used so far in this thread."""
 
     began_ns = 0
     calls = 0
@@ -45,14 +47,14 @@ _spent = _Spent()
 
 
 def begin() -> None:
-    """Begin to count for a record."""
+    """Reset the counters at the start of a record."""
     _spent.began_ns = time.thread_time_ns()
     _spent.calls = 0
     _spent.size = 0
 
 
 def remaining_seconds() -> float:
-    """Return how much CPU time the record has left. Raises LimitReached: none."""
+    """Return the CPU time (s) that remains for the record. Raises LimitReached if no time remains."""
     left = EXPRESSION_MS / 1000 - (time.thread_time_ns() - _spent.began_ns) / 1e9
     if left <= 0:
         raise out_of_time()
@@ -60,7 +62,7 @@ def remaining_seconds() -> float:
 
 
 def out_of_time() -> LimitReached:
-    """Return the error of an expression that takes too long."""
+    """Return the error for an expression that needs too much CPU time."""
     return LimitReached(
         f"an expression needs more than {EXPRESSION_MS} ms of CPU time for one record (limit EXPRESSION_MS): "
         "simplify the lambda or the regular expression, or filter the record out before it"
@@ -70,20 +72,21 @@ def out_of_time() -> LimitReached:
 def count_call() -> None:
     """Count a call of a lambda. Raises LimitReached if the record has used up its time."""
     _spent.calls += 1
-    # Reading the thread's CPU time costs a system call, more than many lambdas.
+    # Check the time only after several calls. Reading the thread's CPU time is a system call, which takes longer than
+    # many lambdas.
     if not _spent.calls % _CALLS_BETWEEN_LOOKS:
         remaining_seconds()
 
 
 def count_created(value: Created) -> Created:
-    """Count what a lambda created, and return it. Raises LimitReached if the record has created too much."""
+    """Count the size of a created value, and return the value. Raises LimitReached if the sum is too large."""
     if value is not None:
         _spend(len(value))
     return value
 
 
 def check_created(values: tuple[Any, ...]) -> None:
-    """Count the texts and arrays among the columns of a wide row. Raises LimitReached if they are too large."""
+    """Count the sizes of texts and arrays in a row. Raises LimitReached if the sum is too large."""
     _spend(sum(map(_size, values)))
 
 
@@ -97,19 +100,19 @@ def _spend(size: int) -> None:
 
 
 def create_letters(number: int, function: str) -> None:
-    """Count a text or BYTES value before it is created. Raises LimitReached if it is too long, or all are."""
+    """Count a text or BYTES value before it is created. Raises LimitReached if it, or the sum, is too large."""
     check_letters(number, function)
     _spend(number)
 
 
 def create_items(number: int, function: str) -> None:
-    """Count an array or map before it is created. Raises LimitReached if it is too long, or all are."""
+    """Count an array or map before it is created. Raises LimitReached if it, or the sum, is too large."""
     check_items(number, function)
     _spend(number)
 
 
 def check_letters(number: int, function: str) -> None:
-    """Refuse a text or BYTES value before it is created. Raises LimitReached if it is too long."""
+    """Check the size of a text or BYTES value before it is created. Raises LimitReached if it is too large."""
     if number > TEXT_LETTERS:
         raise LimitReached(
             f"{function} would create {number} characters or bytes, at most {TEXT_LETTERS} are allowed "
@@ -118,7 +121,7 @@ def check_letters(number: int, function: str) -> None:
 
 
 def check_work(steps: int, function: str) -> None:
-    """Refuse a search that would compare too many letters. Raises LimitReached."""
+    """Raise LimitReached if a search needs too many comparisons."""
     if steps > LIKE_STEPS:
         raise LimitReached(
             f"{function} would compare {steps} characters, at most {LIKE_STEPS} are allowed (limit LIKE_STEPS): "
@@ -127,9 +130,9 @@ def check_work(steps: int, function: str) -> None:
 
 
 def check_rows(number: int, row: tuple[Any, ...]) -> None:
-    """Refuse to make so many copies of a row. Raises LimitReached."""
+    """Raise LimitReached if that many copies of a row are too large."""
     check_items(number, "EXPLODE")
-    # For few rows, walking through the row would cost more than making them.
+    # For a few copies, computing the size of the row would take longer than creating them.
     size = number * _size(row) if number >= _FEW_ROWS else 0
     if size > ROWS_SIZE:
         raise LimitReached(
@@ -150,7 +153,7 @@ def _size(value: Any) -> int:
 
 
 def check_items(number: int, function: str) -> None:
-    """Refuse an array or map before it is created. Raises LimitReached if it is too long."""
+    """Check the size of an array or map before it is created. Raises LimitReached if it is too large."""
     if number > ARRAY_ITEMS:
         raise LimitReached(
             f"{function} would create {number} items, at most {ARRAY_ITEMS} are allowed (limit ARRAY_ITEMS): "

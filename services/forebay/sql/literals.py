@@ -1,4 +1,4 @@
-"""Types of values that are written down."""
+"""Types of literals."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from forebay.sql.types import BIGINT, BOOLEAN, DOUBLE, INT, NULL, STRING, Decima
 
 
 def type_of_literal(value: Any) -> SqlType:
-    """Return the type of a value as the parser gives it."""
+    """Return the type of a literal's value from the parser."""
     match value:
         case None:
             return NULL
@@ -22,6 +22,6 @@ def type_of_literal(value: Any) -> SqlType:
         case Decimal():
             digits, exponent = len(value.as_tuple().digits), int(value.as_tuple().exponent)
             scale = max(0, -exponent)
-            # As in ksqlDB, the zero before the point of a number between -1 and 1 is a digit.
+            # As in ksqlDB, the zero before the decimal point of a number between -1 and 1 counts as a digit.
             return DecimalType(scale + 1 if abs(value) < 1 else max(digits, scale), scale)
     return STRING

@@ -1,4 +1,4 @@
-"""The names of a query's columns, and the columns that its stars expand to."""
+"""Resolution of a query's column names, and expansion of its stars."""
 
 from __future__ import annotations
 
@@ -21,10 +21,12 @@ _INSTANTS = (ROWTIME, *BOUNDS)
 
 
 class Sources:
-    """The sources of a query by alias. Raises SqlError where an alias is used twice.
+    """The sources of a query by alias. Raises SqlError if two sources have the same alias.
 
     Args:
-        is_asked: whether it is a query alone, whose star gives the windows of rows as well.
+        query: The query.
+        sources: Aliases and sources.
+        is_asked: Whether it is a standalone query, in which a star includes the bounds of windows.
     """
 
     def __init__(self, query: Query, found: Sequence[tuple[str, Source]], *, is_asked: bool = False) -> None:
@@ -39,14 +41,15 @@ class Sources:
 
     @property
     def is_joined(self) -> bool:
-        """Whether there are several."""
+        """Whether the query has several sources."""
         return len(self.by_alias) > 1
 
     def qualify(self, expression: Expression, free: frozenset[str] = frozenset()) -> Expression:
-        """Return the expression with each column's source. Raises SqlError.
+        """Return the expression with a source for each column. Raises SqlError.
 
         Args:
-            free: names that are of no source.
+            expression: The expression.
+            free: Names that do not belong to a source.
         """
         return _with_times(with_columns(expression, lambda column: self._column(column, free)))
 
@@ -76,10 +79,12 @@ class Sources:
         return SqlError(column.place, f"there is no column {column.name}: write one of {names or 'its sources'}")
 
     def items(self, select: Sequence[Selected], free: frozenset[str], extra: Sequence[Item]) -> list[Item]:
-        """Return the columns that a SELECT list expands to; those without a name get one.
+        """Return the columns to which a SELECT list expands. Names are generated for unnamed columns.
 
         Args:
-            extra: what a star gives in addition to the columns of its sources.
+            select: The SELECT list.
+            free: Names that do not belong to a source.
+            extra: Columns that a star includes in addition to the columns of its sources.
         """
         items: list[Item] = []
         for selected in select:
@@ -128,7 +133,7 @@ class Sources:
 
 
 def _with_times(expression: Expression) -> Expression:
-    """Return the expression with texts that are compared with ROWTIME or a window's bound as timestamps."""
+    """Return the expression with texts replaced by timestamps if they are compared with ROWTIME or a window bound."""
     changed = rebuilt(expression, _with_times)
     if not isinstance(changed, Call) or changed.name not in _COMPARISONS:
         return changed
@@ -147,7 +152,7 @@ def _instant(expression: Expression) -> Expression:
 
 
 class _Types:
-    """Columns of sources, for their types."""
+    """Columns of sources, of which only the types are used."""
 
     def __init__(self, by_alias: dict[str, Source]) -> None:
         self._by_alias = by_alias

@@ -1,9 +1,9 @@
-"""Nodes that SQL needs in addition to the DSL's: rows made of key, value, time and record."""
+"""Nodes that SQL needs in addition to those of the DSL."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, overload
 
 from forebay.builder.keys import Windowed, reader_of_rows, writer_of_rows
 from forebay.builder.nodes import Bound, Flow, Kind, Made, Node
@@ -18,11 +18,11 @@ from forebay.time.base import Window
 
 Rows = Stream[Any, Any] | Table[Any, Any]
 MakeRow = Callable[[Any, Any, int, Any], Any]
-"""Makes a row of key, value, timestamp in ms, and the context of the record (None of a table's row)."""
+"""Function of key, value, timestamp (ms) and context that returns a row. The context is None for rows of a table."""
 
 
 def rows_of_stream(parent: Node, name: str, into: Format[Any], make_row: MakeRow) -> Node:
-    """Return the node that makes a row of each record; a null value stays one."""
+    """Return a node that converts each record of a stream to a row. Null values remain null."""
     of_row = reader_of_rows(parent.key)
 
     def make(bound: Bound, out: Flow) -> Made:
@@ -37,7 +37,7 @@ def rows_of_stream(parent: Node, name: str, into: Format[Any], make_row: MakeRow
 
 
 def rows_of_table(parent: Node, name: str, into: Format[Any], make_row: MakeRow) -> Node:
-    """Return the node that makes a row of each row of a table."""
+    """Return a node that converts each row of a table to another row."""
     of_row = reader_of_rows(parent.key)
 
     def make(bound: Bound, out: Flow) -> Made:
@@ -46,8 +46,10 @@ def rows_of_table(parent: Node, name: str, into: Format[Any], make_row: MakeRow)
         def flow(key: Any, change: Change[Any], timestamp: int, ctx: Context[Any]) -> None:
             own = of_row(key)
             new = None if change.new is None else make_row(own, change.new, change.timestamp, ctx)
-            old = None if change.old is None or not asked else make_row(own, change.old, change.timestamp, None)
-            out(key, Change(key, new, old, change.timestamp), timestamp, ctx)
+            # ROWTIME of the old row, which aggregates subtract, is the time of the old row.
+            before = change.timestamp if change.old_timestamp is None else change.old_timestamp
+            old = None if change.old is None or not asked else make_row(own, change.old, before, None)
+            out(key, Change(key, new, old, change.timestamp, old_timestamp=change.old_timestamp), timestamp, ctx)
 
         return Made((flow,))
 
@@ -59,7 +61,7 @@ def rows_of_table(parent: Node, name: str, into: Format[Any], make_row: MakeRow)
 
 
 class _Rows:
-    """The rows, made when they are looked up."""
+    """View of a table that converts a row when it is looked up."""
 
     def __init__(self, rows: TableView[Any], of_row: Callable[[str], Any], make_row: MakeRow) -> None:
         self._rows = rows
@@ -74,7 +76,7 @@ class _Rows:
 
 
 def rows_where(parent: Node, keeps: Callable[[Any, Any], bool]) -> Node:
-    """Return the node that lets records of a stream through that fulfil a condition; a null value does not."""
+    """Return a node that forwards the records of a stream for which a condition is true. It drops null values."""
     of_row = reader_of_rows(parent.key)
 
     def make(bound: Bound, out: Flow) -> Made:
@@ -89,7 +91,7 @@ def rows_where(parent: Node, keeps: Callable[[Any, Any], bool]) -> Node:
 
 
 def rows_under(parent: Node, key: Format[Any], key_of: Callable[[Any, Any], Any]) -> Node:
-    """Return the node that gives each record a key made of it and its value (None: none)."""
+    """Return a node that sets each record's key to a function of its key and value. A result of None is no key."""
     of_row, row = reader_of_rows(parent.key), writer_of_rows(key)
 
     def make(bound: Bound, out: Flow) -> Made:
@@ -103,7 +105,7 @@ def rows_under(parent: Node, key: Format[Any], key_of: Callable[[Any, Any], Any]
 
 
 def under_format(parent: Node, key: Format[Any]) -> Node:
-    """Return the node that gives the same keys in another format."""
+    """Return a node that changes the format of keys."""
     of_row, row = reader_of_rows(parent.key), writer_of_rows(key)
 
     def make(bound: Bound, out: Flow) -> Made:
@@ -116,11 +118,11 @@ def under_format(parent: Node, key: Format[Any]) -> Node:
 
 
 def decode_node(parent: Node, key: Format[Any], value: Format[Any]) -> Node:
-    """Return the node that decodes the bytes of keys and values. What they don't fit is the record's error."""
+    """Return a node that decodes the bytes of keys and values. A record that can't be decoded fails."""
     data_of, row = reader_of_rows(parent.key), writer_of_rows(key)
 
     def make(bound: Bound, out: Flow) -> Made:
-        # Decode here and not at the source, because each declaration of the topic reads the same bytes in its own
+        # Decode here and not at the source, because each declaration of the topic decodes the same bytes in another
         # format.
         keys, values = key.codec(no_contracts), value.codec(no_contracts)
 
@@ -134,7 +136,7 @@ def decode_node(parent: Node, key: Format[Any], value: Format[Any]) -> Node:
 
 
 def without_key(parent: Node) -> Node:
-    """Return the node that drops the keys of a stream that declares no key columns."""
+    """Return a node that removes the keys of a stream that is declared without key columns."""
 
     def make(bound: Bound, out: Flow) -> Made:
         def flow(key: Any, value: Any, timestamp: int, ctx: Context[Any]) -> None:
@@ -146,7 +148,7 @@ def without_key(parent: Node) -> Node:
 
 
 def in_windows(parent: Node, into: Format[Any], size_ms: int) -> Node:
-    """Return the node that gives the same keys in windows of another size, as `into` writes them."""
+    """Return a node that changes the size of the windows of keys to `size_ms`, and their format to `into`."""
     of_row, row = reader_of_rows(parent.key), writer_of_rows(into)
 
     def make(bound: Bound, out: Flow) -> Made:
@@ -162,7 +164,7 @@ def in_windows(parent: Node, into: Format[Any], size_ms: int) -> Node:
 
 
 def in_value_format(parent: Node, into: Format[Any]) -> Node:
-    """Return the node that gives the same rows in another format."""
+    """Return a node that changes the format of values."""
 
     def make(bound: Bound, out: Flow) -> Made:
         return Made((out,))
@@ -171,11 +173,12 @@ def in_value_format(parent: Node, into: Format[Any]) -> Node:
 
 
 def null_of_single(parent: Node) -> Node:
-    """Return the node that gives a row whose only column is null as a null value."""
+    """Return a node that replaces a row whose only column is null by a null value."""
 
     def make(bound: Bound, out: Flow) -> Made:
         def flow(key: Any, value: Any, timestamp: int, ctx: Context[Any]) -> None:
-            # Such bytes can't say null, so ksqlDB writes a null record for the row. A reader takes it as a deletion.
+            # The format can't represent a null column, so ksqlDB writes a record with a null value. A reader of a table
+            # interprets it as a delete.
             out(key, None if value == (None,) else value, timestamp, ctx)
 
         return Made((flow,))
@@ -183,8 +186,20 @@ def null_of_single(parent: Node) -> Node:
     return Node(Kind.STEP, "a null as no value", parent.key, parent.value, (parent,), make=make)
 
 
-def timestamp_node(parent: Node, time_of: Callable[[Any, Any], int]) -> Node:
-    """Return the node that gives each record the time its key or value holds. Its errors refuse the record."""
+@overload
+def with_times(rows: Stream[Any, Any], time_of: Callable[[Any, Any], int]) -> Stream[Any, Any]: ...
+@overload
+def with_times(rows: Rows, time_of: Callable[[Any, Any], int]) -> Rows: ...
+def with_times(rows: Rows, time_of: Callable[[Any, Any], int]) -> Rows:
+    """Return rows whose timestamps are the times in their keys or values. A row without the time fails."""
+    if isinstance(rows, Table):
+        return Table(rows.graph, rows.graph.add(_table_timestamp_node(rows.node, time_of)))
+    # The task's stream time is that of its input. With earlier timestamps, all rows would be late for windows and joins
+    # of this task. Behind a repartition, stream time follows from the new timestamps.
+    return Stream(rows.graph, rows.graph.add(_timestamp_node(rows.node, time_of)), True)
+
+
+def _timestamp_node(parent: Node, time_of: Callable[[Any, Any], int]) -> Node:
     of_row = reader_of_rows(parent.key)
 
     def make(bound: Bound, out: Flow) -> Made:
@@ -198,19 +213,59 @@ def timestamp_node(parent: Node, time_of: Callable[[Any, Any], int]) -> Node:
     return Node(Kind.STEP, "event time", parent.key, parent.value, (parent,), make=make, gives_rows=parent.gives_rows)
 
 
-def map_rows(rows: Rows, name: str, into: Sequence[Any], make: Callable[..., Any], names: Sequence[str] = ()) -> Rows:
-    """Return other rows for those of a stream or a table.
+def _table_timestamp_node(parent: Node, time_of: Callable[[Any, Any], int]) -> Node:
+    of_row = reader_of_rows(parent.key)
+
+    def make(bound: Bound, out: Flow) -> Made:
+        def flow(key: Any, change: Change[Any], timestamp: int, ctx: Context[Any]) -> None:
+            if change.new is not None:
+                timestamp = time_of(of_row(key), change.new)
+            out(key, change._replace(timestamp=timestamp), timestamp, ctx)
+
+        return Made((flow,))
+
+    def view(bound: Bound) -> TableView[Any]:
+        return _TimedRows(bound.view(parent), lambda key, row: time_of(of_row(key), row))
+
+    return Node(Kind.STEP, "event time", parent.key, parent.value, (parent,), make=make, view=view, gives_rows=True)
+
+
+class _TimedRows:
+    """View of a table whose rows have the timestamps that a function of row text and row returns."""
+
+    def __init__(self, rows: TableView[Any], time_of: Callable[[str, Any], int]) -> None:
+        self._rows = rows
+        self._time_of = time_of
+
+    def get(self, key: str) -> Stamped[Any] | None:
+        row = self._rows.get(key)
+        return None if row is None else Stamped(row.value, self._time_of(key, row.value))
+
+
+def map_rows(
+    rows: Rows,
+    name: str,
+    into: Sequence[Any],
+    make: Callable[..., Any],
+    names: Sequence[str] = (),
+    identify: Callable[[Format[Any]], Format[Any]] = lambda kind: kind,
+) -> Rows:
+    """Return the rows of a stream or table, converted by a function.
 
     Args:
-        into: types of the columns.
-        names: of the columns, if a store may hold them.
+        rows: The rows.
+        name: Name of the node.
+        into: Types of the new columns.
+        make: Converts a row.
+        names: Names of the new columns, which stores record.
+        identify: Returns the format of the new rows with what stores and repartitions record in addition.
     """
-    kind = row_format(tuple(into), tuple(names))
+    kind = identify(row_format(tuple(into), tuple(names)))
     if isinstance(rows, Stream):
         return Stream(rows.graph, rows.graph.add(rows_of_stream(rows.node, name, kind, make)), rows.is_rekeyed)
     return Table(rows.graph, rows.graph.add(rows_of_table(rows.node, name, kind, make)))
 
 
 def is_windowed(rows: Rows) -> bool:
-    """Return whether keys have windows."""
+    """Return whether the keys of rows are windowed."""
     return "windowed" in rows.node.key.name

@@ -1,4 +1,4 @@
-"""Texts that are numbers, as Java parses them; they are bounded before they are expanded."""
+"""Parsing of numbers as in Java, with a check of their size before all digits are expanded."""
 
 from __future__ import annotations
 
@@ -18,26 +18,26 @@ _BLANKS = "".join(map(chr, range(0x21)))
 
 
 def trim(text: str) -> str:
-    """Return a text without the blanks around it, as Java's `String.trim`."""
+    """Return a text without whitespace and control characters around it, as Java's `String.trim`."""
     return text.strip(_BLANKS)
 
 
 def whole_of(text: str, bits: int) -> int:
-    """Return the whole number of so many bits that a text is. Raises ValueError."""
+    """Return the whole number in a text. Raises ValueError if it is invalid or does not fit the number of bits."""
     if len(text) > _MOST_LETTERS or not _WHOLE.fullmatch(text):
         raise ValueError(f"{text[:50]!r} is not a whole number")
     return within_bits(int(text), bits)
 
 
 def decimal_of_text(text: str) -> Decimal:
-    """Return the exact number that a text is. Raises ValueError for anything else, NaN and infinity among them."""
+    """Return the exact number in a text. Raises ValueError for other texts, including NaN and infinity."""
     if len(text) > _MOST_LETTERS or not _NUMBER.fullmatch(text):
         raise ValueError(f"{text[:50]!r} is not a number")
     return Decimal(text)
 
 
 def any_double_of_text(text: str) -> float:
-    """Return the double that a text is, as `Double.parseDouble`: infinite beyond all doubles. Raises ValueError."""
+    """Return the double in a text, as `Double.parseDouble`. A number out of range is infinite. Raises ValueError."""
     # `Double.parseDouble` ignores blanks around a number; `Long.parseLong` and `BigDecimal` refuse them.
     plain = trim(text)
     decimal, hexadecimal = _DOUBLE.fullmatch(plain), _HEXADECIMAL.fullmatch(plain)
@@ -52,7 +52,7 @@ def any_double_of_text(text: str) -> float:
 
 
 def double_of_text(text: str) -> float:
-    """Return the double that a text is. Raises ValueError for anything else, NaN, and beyond all doubles."""
+    """Return the double in a text. Raises ValueError for other texts, NaN, and numbers out of range."""
     result = any_double_of_text(text)
     if not math.isfinite(result):
         raise ValueError(f"{text[:50]!r} is beyond what a double holds")
@@ -60,7 +60,7 @@ def double_of_text(text: str) -> float:
 
 
 def whole_part(value: Decimal | float, bits: int) -> int:
-    """Return a number without what is behind the point, if so many bits hold it. Raises ValueError."""
+    """Return a number rounded towards zero. Raises ValueError if it does not fit the number of bits."""
     if isinstance(value, Decimal) and value and (not value.is_finite() or value.adjusted() > bits):
         raise ValueError(f"a whole number of {bits} bits can't hold it")
     return within_bits(int(value), bits)

@@ -1,4 +1,4 @@
-"""Operators, bound: arithmetic, comparison, logic of three values."""
+"""Binding of operators for arithmetic, comparison and three-valued logic."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ _DECIMALS = {
 
 
 def apply(make: Binder, call: Call) -> Bound | None:
-    """Return an operator, bound; None: the call is a function's. Raises SqlError."""
+    """Return a bound operator, or None if the call is not an operator. Raises SqlError."""
     name, arguments = call.name, call.arguments
     if name in ("AND", "OR"):
         left, right = map(make.condition, arguments)
@@ -85,10 +85,12 @@ def apply(make: Binder, call: Call) -> Bound | None:
 
 
 def _is_null(make: Binder, value: Bound) -> Bound:
-    # Python warns of a comparison of literals with None.
+    # Evaluate literals here, because Python reports a SyntaxWarning if a literal is compared with None.
     if isinstance(value, BoundLiteral | BoundRow | BoundMap):
         return BoundLiteral(isinstance(value, BoundLiteral) and value.value is None, BOOLEAN)
-    if isinstance(value, BoundCall) and not value.is_function:  # ksqlDB refuses IS NULL of a calculation
+    # IS NULL of a calculation that fails is true. There is no result of ksqlDB to match, because it refuses IS NULL of
+    # calculations.
+    if isinstance(value, BoundCall) and not value.is_function:
         value = replace(value, catches=True)
     return make.apply_to("IS NULL", "({0} is None)", [value], BOOLEAN)
 
@@ -100,7 +102,8 @@ def _unknown(make: Binder) -> bool | None:
 
 def _in(make: Binder, call: Call) -> Bound:
     values = [argument.value if isinstance(argument, Literal) else None for argument in call.arguments[1:]]
-    if make.standard and None in values:  # one that is null leaves unknown what none of the others decides
+    if make.standard and None in values:
+        # In standard SQL, the result is unknown if no value is equal and one of the values is null.
         subject, *others = call.arguments
         same = [Call("=", (subject, other), place=call.place) for other in others]
         return make.of(chain("OR", same, call.place))
@@ -110,7 +113,8 @@ def _in(make: Binder, call: Call) -> Bound:
 
 
 def _between(make: Binder, call: Call) -> Bound:
-    if make.standard:  # one bound may decide where the other is null
+    if make.standard:
+        # In standard SQL, the result is false if one bound excludes the value, even if the other bound is null.
         value, low, high = call.arguments
         sides = (Call(">=", (value, low), place=call.place), Call("<=", (value, high), place=call.place))
         return make.of(Call("AND", sides, place=call.place))
@@ -145,7 +149,7 @@ def _compare(make: Binder, call: Call) -> Bound:
 
 
 def _refuse_null(make: Binder, call: Call, values: Sequence[Bound]) -> None:
-    """Refuse a comparison with the word NULL, as ksqlDB does: its result would not depend on the row."""
+    """Raise SqlError for a comparison with the literal NULL, as ksqlDB does. It has the same result for all rows."""
     if not make.standard and any(value.type == NULL for value in values):
         name = "IS DISTINCT FROM" if call.name == "IS DISTINCT" else call.name
         raise SqlError(
@@ -154,23 +158,21 @@ def _refuse_null(make: Binder, call: Call, values: Sequence[Bound]) -> None:
 
 
 def _ranks(make: Binder, kind: SqlType) -> Callables:
-    """Return the function of the rank by which values are ordered; {}: they are ordered as Python does."""
+    """Return the function by whose result values are ordered, or {} if they have Python's order."""
     return {"rank": rank_bytes} if kind == BYTES and not make.standard else {}
 
 
 def _calculate(make: Binder, call: Call) -> Bound:
     left, right = (make.of(argument) for argument in call.arguments)
-    if call.name in ("+", "||") and STRING in (left.type, right.type):
-        if not {left.type, right.type} <= {STRING, NULL}:
-            raise SqlError(call.place, f"{left.type} and {right.type} can't be added: CAST both to STRING")
-        if make.in_lambda:  # its calls may double a text each time
-            return make.call(call.name, added_texts, [left, right], STRING, (0, 1))
-        return make.apply(call.name, "({0} + {1})", [left, right], STRING)
     sides = [item.type for item in (left, right)]
+    if NULL in sides and not make.standard and call.name != "||":
+        raise SqlError(call.place, f"{call.name} of a NULL has no meaning: CAST the NULL to a type, or leave it out")
+    if call.name in ("+", "||") and STRING in sides:
+        if not set(sides) <= {STRING, NULL}:
+            raise SqlError(call.place, f"{left.type} and {right.type} can't be added: CAST both to STRING")
+        return _texts(make, call, [left, right])
     if not all(is_number(side) or side == NULL for side in sides) or call.name == "||":
         raise SqlError(call.place, f"{left.type} {call.name} {right.type} can't be calculated: give numbers")
-    if NULL in sides and not make.standard:
-        raise SqlError(call.place, f"{call.name} of a NULL has no meaning: CAST the NULL to a type, or leave it out")
     if NULL in sides:
         return BoundLiteral(None, next((side for side in sides if side != NULL), INT))
     if DOUBLE in sides:
@@ -182,6 +184,16 @@ def _calculate(make: Binder, call: Call) -> Bound:
         functions: Callables = {"shape": arithmetic.decimal_of, "operate": _DECIMALS[call.name]}
         return _java_call(make, call.name, template, [left, right], kind, functions)
     return _wholes(make, call, [left, right])
+
+
+def _texts(make: Binder, call: Call, sides: Sequence[Bound]) -> Bound:
+    is_strict = make.standard or call.name == "||"  # ksqlDB has no `||` that works
+    if make.in_lambda:
+        # Each call of a lambda can double the length of a text, so the length must be checked in each call.
+        return make.call(call.name, added_texts, sides, STRING, (0, 1) if is_strict else ())
+    if is_strict:
+        return make.apply(call.name, "({0} + {1})", sides, STRING)
+    return make.call(call.name, text_sum, sides, STRING)
 
 
 def _doubles(make: Binder, call: Call, sides: Sequence[Bound]) -> Bound:
@@ -216,16 +228,17 @@ def _negative(make: Binder, call: Call) -> Bound:
 def _java_call(
     make: Binder, name: str, template: str, sides: Sequence[Bound], kind: SqlType, functions: Callables = _NONE
 ) -> Bound:
-    """Return a calculation that fails if a side is null; in standard SQL, it is null then."""
+    """Return a calculation that fails if an operand is null. In standard SQL, its result is null instead."""
     if make.standard and not make.in_lambda:
         return make.apply(name, template, sides, kind, functions=functions)
-    # As Java does, which ksqlDB's expressions become. So `NOT (a + 1 > 2)` is null for a null, and not true.
+    # ksqlDB compiles expressions to Java code, in which such a calculation throws an exception. If a is null,
+    # `NOT (a + 1 > 2)` is therefore null and not true.
     return make.apply_to(name, template, sides, kind, functions=functions)
 
 
 def decimal_result(sign: str, one: DecimalType, other: DecimalType) -> DecimalType:
-    """Return the type of a calculation with decimals, by ksqlDB's rules."""
-    # 1 is added to the precision of a sum below, because it may have one digit more than its terms.
+    """Return the result type of a calculation with decimals by ksqlDB's rules."""
+    # The precision of a sum is 1 larger, because it can have one more digit than its operands.
     whole = max(one.precision - one.scale, other.precision - other.scale)
     scale = max(one.scale, other.scale)
     match sign:
@@ -234,21 +247,26 @@ def decimal_result(sign: str, one: DecimalType, other: DecimalType) -> DecimalTy
         case "*":
             return DecimalType(one.precision + other.precision + 1, one.scale + other.scale)
         case "/":
-            # ksqlDB's quotients have at least six digits behind the point, as in SQL Server.
+            # In ksqlDB, as in SQL Server, a quotient has at least six digits after the decimal point.
             behind = max(6, one.scale + other.precision + 1)
             return DecimalType(one.precision - one.scale + other.scale + behind, behind)
     return DecimalType(min(one.precision - one.scale, other.precision - other.scale) + scale, scale)
 
 
-def added_texts(one: str, other: str) -> str:
-    """Return one text behind the other. Raises LimitReached."""
-    create_letters(len(one) + len(other), "+")
-    return one + other
+def text_sum(one: str | None, other: str | None) -> str:
+    """Return the concatenation of two texts. A null is the word null, as in Java."""
+    return f"{'null' if one is None else one}{'null' if other is None else other}"
+
+
+def added_texts(one: str | None, other: str | None) -> str:
+    """Return the concatenation of two texts, as `text_sum` does. Raises LimitReached if it is too long."""
+    create_letters(sum(len("null" if text is None else text) for text in (one, other)), "+")
+    return text_sum(one, other)
 
 
 def item(values: Sequence[Any], index: int) -> Any:
-    """Return an array's item by its number from 1, or from the end by a negative one; None: there is none."""
-    # ksqlDB counts from 1. Index 0 and an index past the end give null, not an error.
+    """Return the item of an array at an index, which starts at 1 or, from the end, at -1. None if it does not exist."""
+    # In ksqlDB, index 0 and an index after the end return null and not an error.
     at = index - 1 if index > 0 else index + len(values)
     return values[at] if index and 0 <= at < len(values) else None
 

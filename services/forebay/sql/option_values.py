@@ -1,4 +1,4 @@
-"""The values that options of a WITH clause may have."""
+"""Validation and conversion of the values of options in a WITH clause."""
 
 from __future__ import annotations
 
@@ -12,13 +12,14 @@ DELIMITERS = {"SPACE": " ", "TAB": "\t"}
 
 
 def with_values(given: Options, place: Place) -> Options:
-    """Return the options with values of their types: a number or a truth value may be written as a text.
+    """Return the options with converted values. A number or a boolean may be written as a text.
 
     Args:
-        place: of the statement.
+        given: The options.
+        place: Place of the statement.
 
     Raises:
-        SqlError: a value is none that its option takes.
+        SqlError: A value is not valid for its option.
     """
     options = Options(given.places)
     for name, value in given.items():
@@ -31,7 +32,7 @@ def with_values(given: Options, place: Place) -> Options:
 
 
 def duration(name: str, text: str, place: Place) -> int:
-    """Return a time such as 10 SECONDS in ms. Raises SqlError."""
+    """Return a duration such as 10 SECONDS in ms. Raises SqlError."""
     from forebay.sql.reader import Reader  # noqa: PLC0415 (only sources with windows need it)
     from forebay.sql.tokens import tokens_of  # noqa: PLC0415
 

@@ -1,4 +1,4 @@
-"""The WITH clause: topics, formats, windows, times."""
+"""Options of the WITH clause for topics, formats, windows and times."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ _KNOWN = frozenset(
 
 
 def check_options(given: Options, place: Place) -> Options:
-    """Return the options with values of their types. Raises SqlError for what does not exist, or has no effect."""
+    """Return the options with converted values. Raises SqlError for an option that is unknown or has no effect."""
     for name in given:
         if name not in _KNOWN:
             choice = did_you_mean(name, sorted(_KNOWN)) or f": write one of {', '.join(sorted(_KNOWN))}"
@@ -66,22 +66,26 @@ def check_options(given: Options, place: Place) -> Options:
 
 
 def key_format(given: Options) -> str:
-    """Return the format of keys that options name; "" where they name none."""
+    """Return the key format that the options name, or ""."""
     return kind_of(str(given.get("KEY_FORMAT", given.get("FORMAT", ""))).upper(), str(given.get("KEY_DELIMITER", ",")))
 
 
 def default_key_format(settings: Mapping[str, str]) -> str:
-    """Return the format of keys whose source has none to take over."""
+    """Return the format of keys that are not derived from keys of a source."""
     return settings.get("ksql.persistence.default.format.key", "KAFKA").upper()
 
 
 def declare(
     statement: CreateSource, settings: dict[str, str], lookup: Lookup = ask, writers: Iterable[Source] = ()
 ) -> Source:
-    """Return the source that a CREATE STREAM or TABLE declares. Raises SqlError.
+    """Return the source that a CREATE STREAM or CREATE TABLE declares. Raises SqlError.
 
     Args:
-        writers: what earlier statements write. Columns that are left out over their topics are theirs.
+        statement: The statement.
+        settings: Properties of SET.
+        lookup: Returns the schemas of a topic whose columns are not declared.
+        writers: Results of earlier queries. If the statement declares the topic of one of them without columns, it has
+            the columns of this result.
     """
     place, given = statement.place, check_options(statement.options, statement.place)
     topic = given.get("KAFKA_TOPIC")
@@ -149,7 +153,7 @@ def target(
     *,
     is_framed: bool = False,
 ) -> Source:
-    """Return the source that a CREATE ... AS computes. Raises SqlError."""
+    """Return the source that is the result of a CREATE ... AS. Raises SqlError."""
     keys, values = columns
     named = str(given.get("KAFKA_TOPIC", settings.get("ksql.output.topic.name.prefix", "") + statement.name))
     try:
@@ -187,7 +191,7 @@ def target(
 
 
 def _written(topic: str, encoding: Encoding, writers: Iterable[Source]) -> tuple[tuple[Named, ...], tuple[Named, ...]]:
-    """Return the columns of the keys and values that are written to a topic in the same formats."""
+    """Return the key and value columns of the result that is written to a topic in the same formats."""
     keys: tuple[Named, ...] = ()
     values: tuple[Named, ...] = ()
     for writer in writers:

@@ -1,4 +1,4 @@
-"""A file of SQL inside a package as a service of the table, with producers of its own."""
+"""Services that consist of an SQL file in a Python package."""
 
 from __future__ import annotations
 
@@ -12,14 +12,16 @@ from forebay.sql.service import job_of, service_of, statements_of
 
 
 def sql_service(name: str, path: Path, module: str, producers: Sequence[str] = ()) -> tuple[Service, Job]:
-    """Return the entry and the job of a file of statements, or of a folder of them.
+    """Return the service and the job of a file or a folder with SQL statements.
 
     Args:
-        module: has both, as SERVICE and JOB.
-        producers: modules that make records for its inputs.
+        name: Name of the service.
+        path: The file or folder.
+        module: Module that contains the results as SERVICE and JOB.
+        producers: Modules that generate records for the inputs.
 
     Raises:
-        SqlError: says file, line, column, and what to write instead.
+        SqlError: A statement is invalid. The message contains file, line, column, and what to write instead.
     """
     statements = statements_of(path)
     job = job_of(statements)

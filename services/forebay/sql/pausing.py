@@ -1,4 +1,4 @@
-"""PAUSE and RESUME: which queries a job leaves out. Their state and topics stay as they are."""
+"""PAUSE and RESUME, which determine the queries that a job does not run. Their state and topics do not change."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from forebay.sql.plan import QueryPlan
 
 
 def pause(paused: dict[str, Place], queries: Sequence[QueryPlan], name: str, place: Place, *, resumes: bool) -> None:
-    """Note the queries that a statement pauses or resumes, ALL or one by its name. Raises SqlError."""
+    """Record that a statement pauses or resumes a query by name, or ALL queries. Raises SqlError."""
     for query in named_queries(queries, name, place):
         if resumes:
             paused.pop(query.name, None)
@@ -25,10 +25,10 @@ def pause(paused: dict[str, Place], queries: Sequence[QueryPlan], name: str, pla
 def split_paused(
     paused: dict[str, Place], queries: list[QueryPlan], catalog: Catalog
 ) -> tuple[list[QueryPlan], list[QueryPlan]]:
-    """Return the queries that run, and the paused ones. What a paused one wrote can still be read from its topic.
+    """Return the running and the paused queries. The former results of a paused query can still be read.
 
     Raises:
-        SqlError: a query that runs reads what a paused one wrote.
+        SqlError: A running query reads the result of a paused query.
     """
     running = [query for query in queries if query.name not in paused]
     waiting = [query for query in queries if query.name in paused]
@@ -49,13 +49,13 @@ def split_paused(
 
 
 def check_positions(running: Sequence[QueryPlan], waiting: Sequence[QueryPlan], place: Place) -> None:
-    """Refuse that a query runs which reads a topic of a paused query, or writes a topic that a paused one reads.
+    """Check that no running query reads a topic of a paused query, or writes a topic that a paused query reads.
 
-    A job has one position in each topic. It would advance, and the paused query would later continue behind records
-    that it never read.
+    A job has one position in each topic. If the position advanced, the paused query would later resume after records
+    that it has never read.
 
     Raises:
-        SqlError: names two such queries and their topic.
+        SqlError: There are such queries. The message names them and the topic.
     """
     for query in waiting:
         inputs = {source.topic for source in reads(query)}

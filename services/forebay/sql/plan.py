@@ -1,4 +1,4 @@
-"""The logical plan of a statement: data, which prints itself, each step under those it reads."""
+"""The logical plan of a statement, a tree of steps that can be printed as text."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ class Slot:
     """A column of the rows between two steps.
 
     Args:
-        source: alias of what it is from; "" of what was computed.
+        source: Alias of the source of the column, or "" if the column is computed.
     """
 
     source: str
@@ -35,22 +35,24 @@ class TypedExpression:
     """An expression over key, row and window.
 
     Args:
-        bound: with the types and casts of its parts.
-        text: in SQL, without them.
+        bound: The bound expression, with types and casts.
+        text: The expression in SQL, without inserted casts.
+        recorded: The same text with aliases replaced by positions, which stores record. "" if it equals `text`.
     """
 
     bound: Bound
     text: str
+    recorded: str = ""
 
     @property
     def type(self) -> SqlType:
-        """The type of its values."""
+        """Type of the expression's values."""
         return self.bound.type
 
 
 @dataclass(frozen=True, slots=True)
 class Scan:
-    """A source's rows under their key: the columns that the statement needs."""
+    """The rows of a source, reduced to the columns that the statement needs."""
 
     source: Source
     alias: str
@@ -59,13 +61,16 @@ class Scan:
 
 @dataclass(frozen=True, slots=True)
 class Rekeyed:
-    """Rows under another key.
+    """Rows with another key.
 
     Args:
-        into: names and types of the key's columns.
-        format: of the key's bytes.
-        stays: whether the key has the same values as before, so that rows stay where they are.
-        alone: keys of a record whose value is null, computed of its former key; (): it is given none.
+        parent: The step that is read.
+        keys: Expressions of the new key.
+        into: Names and types of the key's columns.
+        format: Format of the key.
+        stays: Whether the key has the same values as before, so that no repartition is needed.
+        alone: Expressions of the new key for a record whose value is null. They are computed from its former key. If
+            there are none, such a record has no key.
     """
 
     parent: Step
@@ -79,9 +84,9 @@ class Rekeyed:
 
 @dataclass(frozen=True, slots=True)
 class Settled:
-    """Rows under the same keys, written without the id of a schema, where such keys belong.
+    """Rows with the same keys, written without schema ids and repartitioned.
 
-    Equal keys that name different schemas are different bytes: their topics have them in different partitions.
+    Equal keys with different schema ids are different bytes, so a topic can have them in different partitions.
     """
 
     parent: Step
@@ -100,10 +105,11 @@ class Filtered:
 
 @dataclass(frozen=True, slots=True)
 class Exploded:
-    """Rows made of arrays: one for each item.
+    """Rows with one copy for each item of arrays.
 
     Args:
-        slots: the columns of the items, which are added.
+        arrays: The arrays.
+        slots: Columns that are added for the items.
     """
 
     parent: Step
@@ -113,15 +119,17 @@ class Exploded:
 
 @dataclass(frozen=True, slots=True)
 class Joined:
-    """The joined rows of both sides.
+    """The joined rows of two steps.
 
     Args:
         kind: INNER, LEFT, FULL.
-        within: of two streams: ms before and after.
-        foreign_key: of two tables: the other's key, computed of the left row.
-        lengths: how many columns each side has.
-        by: expressions of both sides that are equal, as the join's stores record them.
-        window_ms: size that the windows of the right keys are given, so that they meet by their start; 0: as they are.
+        within: Durations (ms) before and after, in a join of two streams.
+        grace_ms: Grace period (ms), or None if it is not specified.
+        foreign_key: Expression of the left row that is the right table's key, in a foreign-key join of two tables.
+        lengths: Number of columns of each side.
+        by: Texts of the two expressions that are equal, which the join's stores record.
+        window_ms: Size (ms) to which the windows of the right keys are set, so that windows with the same start are
+            equal. 0 if windows are not changed.
     """
 
     left: Step
@@ -140,7 +148,7 @@ class Aggregated:
     """Aggregates of rows by key, or by key and window.
 
     Args:
-        arguments: of each aggregate, computed of each row.
+        arguments: Arguments of each aggregate, which are computed from each row.
     """
 
     parent: Step
@@ -165,14 +173,16 @@ Step = Scan | Rekeyed | Settled | Filtered | Exploded | Joined | Aggregated | Pr
 
 @dataclass(frozen=True, slots=True)
 class QueryPlan:
-    """A query and what it writes.
+    """A persistent query and its target.
 
     Args:
-        name: of the query.
-        target: the stream or table written.
-        is_table: whether rows replace those before.
-        is_insert: whether it is an INSERT INTO: its target is another statement's.
-        place: of its statement.
+        name: Name of the query.
+        step: The last step.
+        target: The stream or table that the query writes.
+        is_table: Whether the result is a table.
+        text: Text of the statement.
+        is_insert: Whether the statement is INSERT INTO, which does not create the target.
+        place: Place of the statement.
     """
 
     name: str
@@ -187,7 +197,7 @@ class QueryPlan:
         """Return the plan as lines of text.
 
         Args:
-            typed: whether each expression follows its step, with the types and casts that it was bound with.
+            typed: Whether each step is followed by its bound expressions, with types and casts.
         """
         kind = "table" if self.is_table else "stream"
         columns = ", ".join(f"{item} KEY" for item in self.target.keys)
@@ -198,7 +208,7 @@ class QueryPlan:
 
 
 def step_lines(step: Step, depth: int = 0, *, typed: bool = False) -> Iterator[str]:
-    """Return a step and those it reads as lines of text, the last one first."""
+    """Return a step as lines of text, followed by the steps that it reads, which are indented."""
     yield "  " * depth + _line(step)
     for code in _codes(step) if typed else ():
         if not isinstance(code.bound, BoundColumn):

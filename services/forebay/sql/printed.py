@@ -1,4 +1,4 @@
-"""Expressions as text, for plans and messages."""
+"""Text of expressions for plans and messages."""
 
 from __future__ import annotations
 

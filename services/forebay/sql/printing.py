@@ -1,4 +1,4 @@
-"""PRINT: the records of a topic as they are, without a declaration."""
+"""Parser of PRINT, which shows the records of a topic without a declaration."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from forebay.sql.syntax import Command
 
 @dataclass(frozen=True, slots=True)
 class Print(Command):
-    """PRINT of a topic.
+    """A PRINT statement.
 
     Args:
-        from_beginning: whether it begins with the records on the topic.
-        every: 1 shows each record, 2 every second one.
-        limit: how many records it shows; None: it has no end.
+        from_beginning: Whether it starts at the beginning of the topic.
+        every: Interval of the records that are shown. 1 shows all records, 2 every second record.
+        limit: Largest number of records, or None if it does not end.
     """
 
     from_beginning: bool = False
@@ -24,7 +24,7 @@ class Print(Command):
 
 
 def read_print(read: Reader) -> Print:
-    """Return the statement whose verb was read. Raises SqlError."""
+    """Return the PRINT statement, of which the reader has read the first word. Raises SqlError."""
     topic = read.step().text if read.token.kind == "text" else read.name("a topic's name")
     from_beginning = read.take("FROM", "BEGINNING")
     every = read.whole() if read.take("INTERVAL") or read.take("SAMPLE") else 1

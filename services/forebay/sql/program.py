@@ -1,4 +1,4 @@
-"""Statements in their order become a program: the sources there are, and the queries that compute others."""
+"""The program that a sequence of statements declares, which consists of sources and the queries that derive others."""
 
 from __future__ import annotations
 
@@ -47,24 +47,26 @@ INSTEAD = {
     "PRINT": "send it to a query server, or use `forebay tail TOPIC`",
     "TERMINATE": "the queries of a file run as one job: stop that, or leave the query out of its file",
 }
-"""What to use for commands that nothing here answers."""
+"""Replacements for commands that are not supported here."""
 _SHOWN = ("SHOW", "DESCRIBE", "DESCRIBE FUNCTION", "EXPLAIN", "PRINT")
-"""Commands that change nothing: a file that runs may have them."""
+"""Commands that only show something. A file that runs as a job may contain them."""
 
 
 @dataclass(slots=True)
 class Program:
-    """What some statements declare and compute.
+    """The sources and queries that a sequence of statements declares.
 
     Args:
-        queries: in their order.
-        lookup: gives the schemas of topics whose columns are left out.
-        selects: queries alone, to be answered when the others run.
-        inserts: records to be sent once, before the others run.
-        warnings: statements without effect, with their places.
-        assertions: what must hold of topics when the job starts.
-        paused: where the queries are paused that a job leaves out, by their names.
-        waiting: the paused queries, once the program is checked; `queries` are then those that run.
+        queries: Persistent queries in the order of their statements.
+        selects: Standalone queries, which are answered once the persistent queries run.
+        inserts: Records to send once, before the persistent queries run.
+        settings: Properties of SET.
+        warnings: Statements without effect, with their places.
+        assertions: Assertions about topics, which are checked when the job starts.
+        variables: Variables of DEFINE.
+        paused: Places of the PAUSE statements, by name of the paused query.
+        waiting: Paused queries. `check` moves them here from `queries`.
+        lookup: Returns the schemas of topics whose columns are not declared.
     """
 
     catalog: Catalog = field(default_factory=Catalog)
@@ -82,7 +84,7 @@ class Program:
     _dropped: dict[str, SqlError] = field(default_factory=dict)
 
     def copy(self) -> Program:
-        """Return a program that has what this one has, and can take more statements in."""
+        """Return a copy, to which statements can be added without changing this program."""
         return replace(
             self,
             catalog=self.catalog.copy(),
@@ -99,7 +101,7 @@ class Program:
         )
 
     def add(self, statement: Statement) -> None:
-        """Take one statement in. Raises SqlError."""
+        """Add a statement. Raises SqlError."""
         match statement:
             case CreateSource():
                 self._create(statement)
@@ -145,7 +147,7 @@ class Program:
         self._add(options.declare(statement, self.settings, self.lookup, writers), replaces=statement.or_replace)
 
     def _add(self, source: Source, *, replaces: bool) -> None:
-        """Take a source in; queries that read or write the one it replaces use this one. Raises SqlError."""
+        """Add a source. If it replaces a source, queries of the old source use the new one. Raises SqlError."""
         old = self.catalog.find(source.name) if replaces else None
         if old is not None and (old.is_read_only or source.is_read_only):
             raise SqlError(source.place, evolution.read_only(old if old.is_read_only else source, "OR REPLACE"))
@@ -159,10 +161,11 @@ class Program:
         self._dropped.pop(source.name, None)
 
     def _append(self, query: QueryPlan) -> None:
-        """Take a query in. Raises SqlError where its records would come back to it."""
+        """Add a query. Raises SqlError if the query would read its own output, directly or through other queries."""
         evolution.check_circles(query, self.queries)
         self.queries.append(query)
-        self.paused.pop(query.name, None)  # an earlier query of this name, which was paused, is gone
+        # An earlier query with this name may have been paused and then dropped.
+        self.paused.pop(query.name, None)
         self._numbered += 1
 
     def _create_as(self, statement: CreateAs) -> None:
@@ -236,7 +239,7 @@ class Program:
             self._drop(statement, verb, subject)
 
     def _terminate(self, ended: list[QueryPlan]) -> None:
-        """Leave queries out. What they wrote stays declared over its topic."""
+        """Remove queries. Their results remain declared, as sources over the topics that they wrote."""
         self.queries = [query for query in self.queries if query not in ended]
         for query in ended:
             if not query.is_insert and query.target in self.catalog:
@@ -266,10 +269,9 @@ class Program:
             self.queries = [query for query in self.queries if query.target != dropped]
 
     def check(self) -> None:
-        """Leave out paused queries, and refuse to leave out a source that queries use. Raises SqlError.
+        """Move paused queries to `waiting`. Raises SqlError if a dropped source is used and was not declared again.
 
-        A declaration may be dropped to declare another source of the name: earlier queries still read the topic of the
-        former declaration.
+        If another declaration has the name of the dropped source, earlier queries read the topic of the former one.
         """
         for refused in self._dropped.values():
             raise refused
@@ -277,14 +279,14 @@ class Program:
 
 
 def program_of(text: str, file: str = "", settings: dict[str, str] | None = None, lookup: Lookup = ask) -> Program:
-    """Return the program that a text is. Raises SqlError."""
+    """Return the program that a text declares. Raises SqlError."""
     return program_of_statements(parse(text, file), settings, lookup)
 
 
 def program_of_statements(
     statements: Iterable[Statement], settings: dict[str, str] | None = None, lookup: Lookup = ask
 ) -> Program:
-    """Return the program of parsed statements. Raises SqlError."""
+    """Return the program that parsed statements declare. Raises SqlError."""
     program = Program(settings=dict(settings or {}), lookup=lookup)
     for statement in statements:
         try:

@@ -1,10 +1,11 @@
-"""Parsing of SELECT."""
+"""Parser of SELECT."""
 
 from __future__ import annotations
 
-from forebay.sql.errors import SqlError
+from forebay.sql.errors import Place, SqlError
 from forebay.sql.expressions import expression
 from forebay.sql.instants import timestamp_of
+from forebay.sql.limits import WINDOWS_OF_RECORD
 from forebay.sql.reader import Reader
 from forebay.sql.syntax import Expression, From, JoinClause, Query, Selected, WindowClause
 
@@ -33,7 +34,7 @@ _BEHIND_SOURCE = frozenset(
 
 
 def query(read: Reader) -> Query:
-    """Return the SELECT that comes next. Raises SqlError."""
+    """Return the next SELECT. Raises SqlError."""
     place = read.place
     read.expect("SELECT")
     select = [_select(read)]
@@ -82,7 +83,7 @@ def _select(read: Reader) -> Selected:
 
 
 def _several(read: Reader) -> tuple[Expression, ...]:
-    """Return what GROUP BY or PARTITION BY names, with or without brackets around all."""
+    """Return the expressions of GROUP BY or PARTITION BY. The list may be in parentheses."""
     if read.at("("):
         depth, ahead = 0, 0
         while True:
@@ -174,7 +175,8 @@ def _window(read: Reader) -> WindowClause:
         read.fail("TUMBLING, HOPPING or SESSION")
     place, kind = read.place, read.step().text
     read.expect("(")
-    size = advance = 0
+    size = 0
+    advance: int | None = None
     advances = read.token.place
     grace: int | None = None
     retention: int | None = None
@@ -182,9 +184,9 @@ def _window(read: Reader) -> WindowClause:
         size = read.duration()
         read.take(",")
     while not read.take(")"):
-        if read.take("SIZE"):
+        if kind != "SESSION" and read.take("SIZE"):
             size = read.duration()
-        elif read.take("ADVANCE", "BY"):
+        elif kind == "HOPPING" and read.take("ADVANCE", "BY"):
             advances = read.token.place
             advance = read.duration()
         elif read.take("GRACE", "PERIOD"):
@@ -192,14 +194,27 @@ def _window(read: Reader) -> WindowClause:
         elif read.take("RETENTION"):
             retention = read.duration()
         else:
-            read.fail("SIZE, ADVANCE BY, GRACE PERIOD or RETENTION with a time such as 1 HOUR")
+            sizes = {"HOPPING": "SIZE, ADVANCE BY, ", "TUMBLING": "SIZE, "}.get(kind, "")
+            read.fail(f"{sizes}GRACE PERIOD or RETENTION with a time such as 1 HOUR")
         if not read.at(")"):
             read.expect(",")
     if not size:
         written = "SESSION (1 HOUR)" if kind == "SESSION" else f"{kind} (SIZE 1 HOUR)"
         raise SqlError(place, f"a window lasts longer than 0 ms: write {written}, or another time")
+    if advance is not None:
+        _check_advance(size, advance, advances)
+    return WindowClause(kind, size, size if advance is None else advance, grace, retention)
+
+
+def _check_advance(size: int, advance: int, place: Place) -> None:
+    """Raise SqlError if records would be in no window or in too many windows."""
     if advance > size:
         raise SqlError(
-            advances, "a window can't advance by more than its SIZE, records would lie between: write ADVANCE BY less"
+            place, "a window can't advance by more than its SIZE, records would lie between: write ADVANCE BY less"
         )
-    return WindowClause(kind, size, advance or size, grace, retention)
+    if size > advance * WINDOWS_OF_RECORD:
+        raise SqlError(
+            place,
+            f"each record would be in more than {WINDOWS_OF_RECORD} windows (limit WINDOWS_OF_RECORD): write "
+            f"ADVANCE BY {-(-size // WINDOWS_OF_RECORD)} MILLISECONDS or more",
+        )

@@ -1,4 +1,4 @@
-"""What a job can be asked in SQL: its program, how its tables are read, how its topics are."""
+"""The parts of a job that SQL queries need, which are its program, its tables and the formats of its topics."""
 
 from __future__ import annotations
 
@@ -15,24 +15,24 @@ from forebay.sql.readable import Readable
 from forebay.sql.sources import formats_of
 
 Codecs = tuple[Codec[Any], Codec[Any]]
-"""Of a topic's keys, which are rows, and of its values."""
+"""Codecs of a topic's keys and values, which are rows."""
 
 
 def codecs_of(source: Source) -> Codecs:
-    """Return what reads a topic as SQL writes it."""
+    """Return the codecs of a source's topic."""
     key, value = formats_of(source)
     return key.codec(no_contracts), value.codec(no_contracts)
 
 
 @dataclass(frozen=True, slots=True)
 class Queryable:
-    """A job as SQL sees it.
+    """The parts of a job that SQL queries need.
 
     Args:
-        program: returns a new copy of its program, since EXPLAIN adds to it.
-        tables: how those that can be pulled are read, by name.
-        codecs: of a topic.
-        lower: whether names that are not quoted are in lower case, as in PostgreSQL, and not in upper case.
+        program: Returns a new copy of the program, because EXPLAIN adds statements to it.
+        tables: Tables that pull queries can read, by name.
+        codecs: Returns the codecs of a source's topic.
+        lower: Whether unquoted names are folded to lower case, as in PostgreSQL, instead of upper case.
     """
 
     program: Callable[[], Program]
@@ -42,7 +42,7 @@ class Queryable:
 
 
 def queryable(program: Callable[[], Program]) -> Queryable:
-    """Return what a program's job can be asked. Raises SqlError."""
+    """Return the parts of a program's job that SQL queries need. Raises SqlError."""
     compiler = Compiler(program())
     compiler.run()
     return Queryable(program, compiler.readable)

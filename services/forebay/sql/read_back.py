@@ -1,4 +1,4 @@
-"""A topic that a file both writes and declares: the declaration must be able to read what is written."""
+"""Check of a topic that a file both writes and declares. The declaration must be able to read the written rows."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from forebay.sql.schemas.topics import key_of, value_of
 
 
 def check_reader(reader: Source, writer: Source) -> None:
-    """Refuse a declaration of a topic that its writer's rows don't fit. Raises SqlError naming both lines."""
+    """Raise SqlError if the declaration of a topic does not fit its writer's rows. The message names both lines."""
     parts: list[str] = []
     if reader.keys and reader.windowing != writer.windowing:
         parts.append(f"windows ({_windows(reader)} here, {_windows(writer)} there)")

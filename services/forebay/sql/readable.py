@@ -1,4 +1,4 @@
-"""How a table of SQL is read from the stores of its job: which store has its rows, and what makes them of it."""
+"""Reading of an SQL table from the stores of its job, including the computation of its rows from stored rows."""
 
 from __future__ import annotations
 
@@ -12,18 +12,18 @@ from forebay.sql.folding import results_of
 from forebay.sql.plan import Aggregated, Filtered, Projected, Scan, Step
 
 MakeRow = Callable[[Any, Any, int], Any]
-"""Makes a row of its key, of what the store holds, and of its timestamp in ms; None: the row is not in the table."""
+"""Function of a key, a stored row and its timestamp (ms). It returns the row, or None if it is not in the table."""
 
 
 @dataclass(frozen=True, slots=True)
 class Readable:
-    """A table that can be queried.
+    """A table that pull queries can read.
 
     Args:
-        store: name of the store.
-        of_row: gives the key's columns of a row text of the store.
-        row: gives the key's row text.
-        history: name of the store that keeps former rows; "" none does.
+        store: Name of the store.
+        of_row: Converts a row text of the store to the columns of the key.
+        row: Converts the columns of a key to its row text.
+        history: Name of the store with former rows, or "" if former rows are not stored.
     """
 
     source: Source
@@ -35,17 +35,19 @@ class Readable:
 
 
 def base_of(step: Step) -> Step | None:
-    """Return the step whose store the rows of a step are computed from; None: they have none, and are kept."""
+    """Return the step from whose store the rows of a step can be computed, or None if they need their own store."""
     while isinstance(step, Projected | Filtered):
         step = step.parent
     return step if isinstance(step, Aggregated | Scan) else None
 
 
 def row_maker(step: Step, windowed: bool, columns: Callable[[Source], Source]) -> MakeRow:
-    """Return what makes the rows of a step of what its base's store holds.
+    """Return a function that computes the rows of a step from the stored rows of its base step.
 
     Args:
-        columns: gives a source with the columns that its store has.
+        step: The step.
+        windowed: Whether keys are windowed.
+        columns: Returns a source with all columns that its store contains.
     """
     from forebay.sql.sources import row_maker as scanned  # noqa: PLC0415
 

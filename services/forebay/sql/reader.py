@@ -1,4 +1,4 @@
-"""Reading words one after the other, and the parts of statements that are small: names, numbers, types, times."""
+"""Token reader for the parser, which also parses names, numbers, types and durations."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from forebay.sql.errors import Place, SqlError
 from forebay.sql.syntax import Literal
 from forebay.sql.tokens import Token
 from forebay.sql.types import NAMES, ArrayType, DecimalType, MapType, SqlType, StructType
+from forebay.time.base import FOREVER
 
 _UNITS = {
     "MILLISECOND": 1,
@@ -21,16 +22,18 @@ _UNITS = {
 }
 _MAX_DIGITS = 38
 _MOST_DIGITS = 1_000
-"""Digits of a number that is written down; Python converts no more than 4,300."""
+"""Largest number of digits of a number literal. Python converts at most 4,300 digits."""
 LONG_MAX = (1 << 63) - 1
 
 
 class Reader:
-    """The words of a text and how far they are read.
+    """The tokens of a text and the current position.
 
     Args:
-        types: named types of CREATE TYPE.
-        lower: whether names that are not quoted are in lower case.
+        text: The text.
+        tokens: Its tokens.
+        types: Named types of CREATE TYPE.
+        lower: Whether unquoted names are folded to lower case.
     """
 
     def __init__(
@@ -44,32 +47,32 @@ class Reader:
 
     @property
     def token(self) -> Token:
-        """The next word."""
+        """The next token."""
         return self._tokens[self._at]
 
     @property
     def place(self) -> Place:
-        """Where the next word stands."""
+        """Place of the next token."""
         return self.token.place
 
     def ahead(self, number: int = 1) -> Token:
-        """Return a word behind the next one."""
+        """Return a token after the next token, without advancing."""
         return self._tokens[min(self._at + number, len(self._tokens) - 1)]
 
     def step(self) -> Token:
-        """Return the next word and go behind it."""
+        """Return the next token and advance."""
         result = self._tokens[self._at]
         if result.kind != "end":
             self._at += 1
         return result
 
     def fail(self, wanted: str) -> NoReturn:
-        """Refuse the next word. Raises SqlError."""
+        """Raise SqlError for an unexpected token. `wanted` describes the expected token."""
         result = f"{self.token.text!r}" if self.token.kind != "end" else "the end of the statement"
         raise SqlError(self.place, f"{result} can't be used here: write {wanted}")
 
     def at(self, *words: str) -> bool:
-        """Return whether the next words are these."""
+        """Return whether the next tokens are these words."""
         for number, word in enumerate(words):
             token = self.ahead(number)
             if token.kind not in ("word", "symbol") or token.text != word:
@@ -77,7 +80,7 @@ class Reader:
         return True
 
     def take(self, *words: str) -> bool:
-        """Go behind the next words if they are these."""
+        """Advance if the next tokens are these words, and return whether they are."""
         if not self.at(*words):
             return False
         for _ in words:
@@ -85,12 +88,12 @@ class Reader:
         return True
 
     def expect(self, *words: str) -> None:
-        """Go behind the next words. Raises SqlError where they are others."""
+        """Advance over the words. Raises SqlError if the next tokens are others."""
         if not self.take(*words):
             self.fail(" ".join(words))
 
     def name(self, what: str = "a name") -> str:
-        """Return a name: in one case unless it is quoted. Raises SqlError."""
+        """Return the next token as a name, which is folded to one case unless it is quoted. Raises SqlError."""
         digits = self.step().text if self.at_digit_name else ""
         if self.token.kind not in ("word", "name"):
             self.fail(what)
@@ -99,7 +102,7 @@ class Reader:
 
     @property
     def at_digit_name(self) -> bool:
-        """Whether the next words are one name that begins with a digit, such as 1st."""
+        """Whether the next tokens form a name that begins with a digit, such as 1st."""
         behind = self.ahead()
         return (
             self.token.kind == "number"
@@ -109,32 +112,34 @@ class Reader:
         )
 
     def since(self, start: int) -> str:
-        """Return the text from a place in it to the last word that was read."""
+        """Return the text from a position to the end of the last token that was read."""
         return self.text[start : self._tokens[self._at - 1].stop]
 
     def string(self, what: str = "a text in single quotes") -> str:
-        """Return a text. Raises SqlError."""
+        """Return the next token as a text literal. Raises SqlError."""
         if self.token.kind != "text":
             self.fail(what)
         return self.step().text
 
     def whole(self, what: str = "a whole number") -> int:
-        """Return a whole number. Raises SqlError."""
+        """Return the next token as a whole number. Raises SqlError."""
         if self.token.kind != "number" or not self.token.text.isdigit() or len(self.token.text) > _MOST_DIGITS:
             self.fail(what)
         return int(self.step().text)
 
     def duration(self) -> int:
-        """Return a time such as 10 SECONDS in ms. Raises SqlError."""
-        number = self.whole("a time such as 10 SECONDS")
+        """Return a duration such as 10 SECONDS in ms. Raises SqlError."""
+        place, number = self.place, self.whole("a time such as 10 SECONDS")
         unit = _UNITS.get(self.token.text.removesuffix("S")) if self.token.kind == "word" else None
         if unit is None:
             self.fail("MILLISECONDS, SECONDS, MINUTES, HOURS or DAYS")
         self.step()
+        if number * unit > FOREVER:
+            raise SqlError(place, f"the time is longer than all times: write at most {FOREVER // unit} of this unit")
         return number * unit
 
     def type(self) -> SqlType:
-        """Return a type. Raises SqlError."""
+        """Return the type that the next tokens describe. Raises SqlError."""
         place, token = self.place, self.step()
         if token.kind not in ("word", "name"):
             raise SqlError(
@@ -196,7 +201,7 @@ class Reader:
 
 
 def number(text: str, place: Place) -> Literal:
-    """Return a number that is written down: DOUBLE with an exponent, DECIMAL with a point, else a whole number."""
+    """Return a number literal, which is a DOUBLE with an exponent, a DECIMAL with a point, or else a whole number."""
     if len(text) > _MOST_DIGITS:
         raise SqlError(place, f"a number of {len(text)} digits: write {_MOST_DIGITS} at most")
     if "E" in text.upper():

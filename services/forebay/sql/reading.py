@@ -1,4 +1,4 @@
-"""A SELECT alone, understood: what it wants of a table or stream, and what makes its rows."""
+"""Analysis of standalone SELECT statements, which are pull and push queries."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from typing import Any
 from forebay.builder.keys import Windowed
 from forebay.processor.messages import Origin
 from forebay.sql.aggregation import is_aggregate
+from forebay.sql.aliases import Item
 from forebay.sql.binding import Binder
 from forebay.sql.bound import Bound, BoundLiteral
 from forebay.sql.catalog import BOUNDS, ROWOFFSET, ROWPARTITION, ROWTIME, WINDOWSTART, Catalog, Named, Source
@@ -27,7 +28,7 @@ from forebay.sql.values import as_held
 from forebay.sql.walk import parts
 
 MOST_KEYS = 1_000
-"""How many keys one query may name."""
+"""Largest number of keys that a query may name."""
 LOWEST, HIGHEST = -(1 << 62), (1 << 62) - 1
 _ARITHMETIC = frozenset(["+", "-", "*", "/", "%", "-x"])
 _TURNED = {"=": "=", "<": ">", "<=": ">=", ">": "<", ">=": "<="}
@@ -35,16 +36,18 @@ _TURNED = {"=": "=", "<": ">", "<=": ">=", ">": "<", ">=": "<="}
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """What a SELECT wants.
+    """An analyzed SELECT.
 
     Args:
-        columns: of the result.
-        keys: those it asks for; None: all.
-        starts: earliest and latest start of windows, in ms, both inclusive; None: all.
-        as_of: ms since 1970; rows as they were valid then.
-        is_range: whether it asks for a range of keys that are texts.
-        row: gives the result of a row's key (perhaps with a window), value, timestamp and, in a push query, of where
-            its record comes from; None: not wanted.
+        source: The table or stream that is read.
+        columns: Columns of the result.
+        keys: Keys that the conditions name, or None for all keys.
+        starts: Earliest and latest start of windows (ms), both inclusive, or None for all windows.
+        limit: Largest number of rows, or None.
+        row: Function of a row's key (optionally windowed), value and timestamp and, in a push query, the origin of its
+            record. It returns the result, or None if the row does not match the conditions.
+        as_of: Time (ms since 1970) at which the returned rows were valid, or None for the current rows.
+        is_range: Whether the conditions bound a key that is a single text.
     """
 
     source: Source
@@ -57,12 +60,12 @@ class Reading:
     is_range: bool = False
 
     def json_row(self, row: Sequence[Any]) -> dict[str, Any]:
-        """Return a row of the result as JSON can hold it."""
+        """Return a row of the result with values that JSON can represent, by column name."""
         return {named.name: writer(named.type)(value) for named, value in zip(self.columns, row, strict=True)}
 
 
 def reading_of(query: Query, catalog: Catalog) -> Reading:
-    """Return what a SELECT wants. Raises SqlError for what only CREATE ... AS SELECT can compute."""
+    """Return the analysis of a SELECT. Raises SqlError for clauses that only CREATE ... AS SELECT can compute."""
     for given, what in (
         (query.joins, "JOIN"),
         (query.group_by, "GROUP BY"),
@@ -82,6 +85,7 @@ def reading_of(query: Query, catalog: Catalog) -> Reading:
     extras = _extras(source, alias) if query.emit else _headers(source, alias)
     relation = _relation(source, alias, extras)
     items = sources.items(query.select, frozenset(), [])
+    _check_names(items)
     codes = [relation.bind(item.expression) for item in items]
     where = None if query.where is None else sources.qualify(query.where)
     columns = tuple(Named(item.name, code.type) for item, code in zip(items, codes, strict=True))
@@ -98,8 +102,17 @@ def reading_of(query: Query, catalog: Catalog) -> Reading:
     )
 
 
+def _check_names(items: Sequence[Item]) -> None:
+    """Raise SqlError if two columns have the same name, because the response has the values by name."""
+    names: set[str] = set()
+    for item in items:
+        if item.name in names:
+            raise SqlError(item.expression.place, f"two columns are called {item.name}: give one another name with AS")
+        names.add(item.name)
+
+
 def _is_range(source: Source, alias: str, conditions: Sequence[Expression]) -> bool:
-    """Return whether one condition bounds a key of a single text."""
+    """Return whether the key is a single text, and exactly one condition bounds it."""
     if len(source.keys) != 1 or source.keys[0].type != STRING or source.windowing is not None:
         return False
     column = Column(source.keys[0].name, alias)
@@ -126,13 +139,13 @@ def _as_of(query: Query, source: Source) -> int | None:
 
 
 def _headers(source: Source, alias: str) -> tuple[Slot, ...]:
-    """Return the columns of headers of a source whose topic a pull query reads."""
+    """Return the columns of headers that a pull query can read. A derived table has none."""
     names = [header.column for header in source.headers if not (source.is_table and source.is_derived)]
     return tuple(Slot(alias, name, kind) for name in names if (kind := source.type_of(name)) is not None)
 
 
 def _extras(source: Source, alias: str) -> tuple[Slot, ...]:
-    """Return the columns of a record that its row does not have: headers, partition, offset."""
+    """Return the columns that come from the record and are not part of its row: headers, partition, offset."""
     names = [*(header.column for header in source.headers), ROWPARTITION, ROWOFFSET]
     return tuple(Slot(alias, name, kind) for name in names if (kind := source.type_of(name)) is not None)
 
@@ -155,7 +168,7 @@ def _maker(
     no_key, no_window = (None,) * len(source.keys), (None,) * (0 if source.windowing is None else len(BOUNDS))
     make_extras = row_maker(source, extras, windowed=False) if extras else lambda _k, _v, _t, _o: ()
     project = function_of("k, r, w", (column.bound for column in columns))
-    keeps = None if condition is None else function_of("k, r, w", (condition.bound,))
+    keeps = None if condition is None else function_of("k, r, w", (condition.bound,), catches=False)
 
     def row(key: Any, value: Any, timestamp: int, origin: Origin | None = None) -> tuple[Any, ...] | None:
         window: tuple[int | None, ...] = no_window
@@ -184,10 +197,10 @@ class _NoNames:
 
 
 def _constant(value: Expression, like: Named, *, pulls: bool) -> Any:
-    """Return a literal as a key column holds it; None: no key equals it. Raises SqlError."""
+    """Return a literal as a value of a key column, or None if no key can equal it. Raises SqlError."""
     make = Binder(_NoNames(), FUNCTIONS)
     literal = make.of(value)
-    # A pull query does not read texts as numbers, as ksqlDB's QueryFilterNode, although IN does elsewhere.
+    # A pull query does not convert texts to numbers, like ksqlDB's QueryFilterNode, although IN does so elsewhere.
     if pulls and STRING in (literal.type, like.type) and common(literal.type, like.type) is None:
         raise SqlError(
             value.place, f"{to_sql(value)} can't be converted to the type of the key column {like}: CAST it to the type"
@@ -209,7 +222,7 @@ def _is_null(expression: Expression) -> bool:
 
 
 def _check_functions(query: Query) -> None:
-    """Refuse functions that need more than one row, which only CREATE ... AS SELECT computes. Raises SqlError."""
+    """Raise SqlError for aggregate and table functions, which only CREATE ... AS SELECT can compute."""
     expressions = [item.expression for item in query.select]
     for expression in (*expressions, *(() if query.where is None else (query.where,))):
         for part in parts(expression):
@@ -223,7 +236,7 @@ def _check_functions(query: Query) -> None:
 def _keys(
     source: Source, alias: str, conditions: Sequence[Expression], *, pulls: bool
 ) -> tuple[tuple[Any, ...], ...] | None:
-    """Return the keys that conditions name: an equality for each key column, or IN for a single one."""
+    """Return the keys that conditions name with `=` or IN for every key column, or None if they do not."""
     wanted: list[list[Any]] = []
     number = 1
     for named in source.keys:
@@ -280,9 +293,9 @@ def _starts(source: Source, alias: str, conditions: Sequence[Expression]) -> tup
         if column not in (one, other) or not isinstance(value, Literal) or not isinstance(value.value, int):
             continue
         if sign in ("=", ">=", ">"):
-            # Bounds are inclusive whole milliseconds, so > n is >= n + 1.
+            # Bounds are inclusive whole milliseconds, so > n is the same as >= n + 1.
             low = max(low, value.value + (sign == ">"))
         if sign in ("=", "<=", "<"):
             high = min(high, value.value - (sign == "<"))
-    # A literal may be beyond the times that a store can compare.
+    # A literal can be outside of the range of times that a store supports.
     return min(max(low, LOWEST), HIGHEST), max(min(high, HIGHEST), LOWEST)

@@ -1,8 +1,8 @@
-"""What the steps of a query give: columns by name, and the key that rows are under."""
+"""The results of a query's steps, with their columns and keys."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from forebay.sql.binding import Binder
 from forebay.sql.bound import NOTHING, Bound, BoundColumn
@@ -12,7 +12,7 @@ from forebay.sql.functions import loaded
 from forebay.sql.plan import Slot, Step, TypedExpression
 from forebay.sql.printed import to_sql
 from forebay.sql.syntax import Column, Expression
-from forebay.sql.walk import columns, parts
+from forebay.sql.walk import columns, parts, rebuilt
 
 FUNCTIONS = loaded.REGISTRY
 
@@ -22,8 +22,10 @@ class KeyColumn:
     """A column of the key.
 
     Args:
-        equals: expressions that have its value; the first one selected in this order is the key of a result.
-        is_made: whether no column has its value, so that it is called ROWKEY or by a number.
+        named: Name and type.
+        equals: Expressions that have its value. The first one in this order that is selected becomes the key of the
+            result.
+        is_made: Whether the column is synthetic, because no column of the sources has its value.
     """
 
     named: Named
@@ -33,14 +35,19 @@ class KeyColumn:
 
 @dataclass(frozen=True, slots=True)
 class Relation:
-    """Rows on their way.
+    """The rows between two steps.
 
     Args:
-        slots: columns of a row.
-        format: name of the key's format.
-        is_framed: whether keys name their schema, so that equal ones may lie in different partitions.
-        exploded: sources of what table functions gave, by their call.
-        standard: whether nulls are those of standard SQL.
+        step: The step that returns the rows.
+        slots: Columns of a row.
+        keys: Columns of the key.
+        format: Name of the key format.
+        is_table: Whether the rows are those of a table.
+        windowing: Windows of the keys, if they are windowed.
+        is_framed: Whether keys contain schema ids, so that equal keys can be in different partitions.
+        exploded: Columns with the results of table functions, by their call.
+        standard: Whether nulls follow standard SQL.
+        sources: Aliases of the sources that are read, in the order of the statement.
     """
 
     step: Step
@@ -52,17 +59,18 @@ class Relation:
     replaced: dict[Expression, Bound] = field(default_factory=dict)
     is_framed: bool = False
     standard: bool = False
+    sources: tuple[str, ...] = ()
 
     def binder(self) -> Binder:
-        """Return what binds expressions over the rows."""
+        """Return a binder for expressions over the rows."""
         return Binder(RowNames(self.slots), FUNCTIONS, self.replaced, standard=self.standard)
 
     def bind(self, expression: Expression) -> TypedExpression:
         """Bind an expression over a row. Raises SqlError."""
-        return TypedExpression(self.binder().of(expression), to_sql(expression))
+        return TypedExpression(self.binder().of(expression), to_sql(expression), self._recorded_rule(expression))
 
     def bind_to_key(self, expression: Expression) -> TypedExpression:
-        """Bind an expression over the key alone; the result is null if it needs more than that. Raises SqlError."""
+        """Bind an expression over the key alone. If it needs other columns, the result is null. Raises SqlError."""
         results = {
             equal: BoundColumn(f"(k and k[{at}])", key.named.type, key.named.name)  # a record may have no key
             for at, key in enumerate(self.keys)
@@ -75,17 +83,32 @@ class Relation:
 
     def bind_condition(self, expression: Expression) -> TypedExpression:
         """Bind a condition over a row. Raises SqlError."""
-        return TypedExpression(self.binder().condition(expression), to_sql(expression))
+        return TypedExpression(self.binder().condition(expression), to_sql(expression), self._recorded_rule(expression))
+
+    def _recorded_rule(self, expression: Expression) -> str:
+        return f"{self.recorded_text(expression)}{' in a view' if self.standard else ''}"
+
+    def recorded_text(self, expression: Expression) -> str:
+        """Return the text of an expression that stores record. Renaming an alias does not change it."""
+
+        def without_alias(part: Expression) -> Expression:
+            if not isinstance(part, Column):
+                return rebuilt(part, without_alias)
+            # Several sources can have a column with this name. Distinguish them by their order in the statement.
+            place = self.sources.index(part.source) if part.source in self.sources else 0
+            return replace(part, source=str(place) if place else "")
+
+        return to_sql(without_alias(expression))
 
 
 class RowNames:
-    """Columns of a row."""
+    """The columns of a row, which expressions can refer to."""
 
     def __init__(self, slots: tuple[Slot, ...]) -> None:
         self._slots = {(slot.source, slot.name): (at, slot.type) for at, slot in enumerate(slots)}
 
     def resolve(self, column: Column) -> Bound:
-        """Return where a column of a row is. Raises SqlError."""
+        """Return the bound column of a row. Raises SqlError."""
         slot = self._slots.get((column.source, column.name))
         if slot is None:
             raise SqlError(column.place, f"the column {column.name} can't be used here: its rows do not have it")

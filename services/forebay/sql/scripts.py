@@ -1,4 +1,4 @@
-"""Files of statements, and the files that they include with RUN SCRIPT."""
+"""Reading of files with statements, including the files that RUN SCRIPT names."""
 
 from __future__ import annotations
 
@@ -14,15 +14,15 @@ from forebay.sql.types import SqlType
 from forebay.sql.variables import Variables
 
 MOST_FILES = 1_000
-"""Files that a file may include, one in another or one after the other."""
+"""Largest number of files that a file may include, directly or through other files."""
 
 
 @dataclass(slots=True)
 class Scripts:
-    """Reads files. Named types and variables of a file are known to those that are read after it.
+    """Reader of files. Named types and variables of a file can be used in files that are read after it.
 
     Args:
-        count: how many files were read.
+        count: Number of files that were read.
     """
 
     types: dict[str, SqlType] = field(default_factory=dict)
@@ -30,11 +30,12 @@ class Scripts:
     count: int = 0
 
     def read(self, path: Path, place: Place | None = None, within: tuple[Path, ...] = ()) -> Iterator[Statement]:
-        """Yield the statements of a file, those of the files that it includes in their place. Raises SqlError.
+        """Yield the statements of a file. Each RUN SCRIPT is replaced by the statements of its file. Raises SqlError.
 
         Args:
-            place: of the statement that includes the file; None: of the file itself.
-            within: files that include this one.
+            path: The file.
+            place: Place of the statement that includes the file, or None.
+            within: The files that include this file, directly or through other files.
         """
         self.count += 1
         if path.resolve() in within:

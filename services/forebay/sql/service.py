@@ -1,4 +1,4 @@
-"""A file or folder of SQL as a service: its entry in the table of services, and its job.
+"""Services from a file or folder with SQL statements.
 
 The environment variable FOREBAY_SQL names the file or folder. Child processes and Spark's workers inherit it, so that
 every process of a job reads the same statements.
@@ -32,17 +32,17 @@ from forebay.sql.syntax import Select, Statement
 VARIABLE = "FOREBAY_SQL"
 MODULE = "forebay.sql.service"
 PARTITIONS = 4
-"""Partitions of a topic if the statements name none."""
+"""Number of partitions of a topic if no statement specifies it."""
 _COMPUTE = "write CREATE STREAM or TABLE ... AS SELECT"
 
 
 @dataclass(frozen=True, slots=True)
 class NoSettings:
-    """Settings of logic that has none: what SQL says is in its statements."""
+    """Settings without fields, because the logic is fully specified by SQL statements."""
 
 
 def statements_of(path: Path) -> list[Statement]:
-    """Return the statements of a file, or of a folder's `.sql` files in order of their names. Raises SqlError."""
+    """Return the statements of a file, or of a folder's `.sql` files in the order of their names. Raises SqlError."""
     load_functions()
     files = sorted(path.glob("*.sql")) if path.is_dir() else [path]
     if not files:
@@ -55,10 +55,11 @@ def statements_of(path: Path) -> list[Statement]:
 
 
 def runnable(statements: list[Statement], lookup: Lookup = ask) -> Program:
-    """Return the program of statements that can run as a job. Raises SqlError.
+    """Return the program of statements, after checking that it can run as a job. Raises SqlError.
 
     Args:
-        lookup: gives the schemas of topics whose columns are left out.
+        statements: The statements.
+        lookup: Returns the schemas of topics whose columns are not declared.
     """
     result = program_of_statements(
         (statement for statement in statements if not isinstance(statement, Select)), lookup=lookup
@@ -70,7 +71,7 @@ def runnable(statements: list[Statement], lookup: Lookup = ask) -> Program:
 
 
 def job_of(statements: list[Statement], lookup: Lookup = ask) -> Job:
-    """Return the job of statements, which are understood and compiled once per process. Raises SqlError."""
+    """Return the job of statements, which are analyzed and compiled once per process. Raises SqlError."""
     program = runnable(statements, lookup)
 
     def build(_settings: NoSettings) -> Topology:
@@ -80,7 +81,7 @@ def job_of(statements: list[Statement], lookup: Lookup = ask) -> Job:
 
 
 def name_of(path: Path) -> str:
-    """Return the service's name: the file's or folder's, in lower case with hyphens."""
+    """Return the name of the service, which is that of the file or folder in lower case with hyphens."""
     return re.sub(r"[^a-z0-9]+", "-", path.stem.lower()).strip("-") or "sql"
 
 
@@ -90,7 +91,7 @@ def service_of(path: Path, statements: list[Statement], made: Job, lookup: Looku
     wanted = {source.topic: source.wanted for source in program.catalog if source.wanted != Wanted()}
     compacted = {query.target.topic for query in program.queries if query.is_table}
     compacted |= {source.topic for source in program.catalog if source.is_table}
-    # Inputs are co-partitioned, so topics without PARTITIONS get the smallest number that a statement names.
+    # Inputs are co-partitioned, so topics without PARTITIONS get the smallest number that a statement specifies.
     few = min((wanted.get(topic, Wanted()).partitions or PARTITIONS for topic in made.inputs), default=PARTITIONS)
 
     def topic_of(name: str) -> Topic:
@@ -110,10 +111,11 @@ def service_of(path: Path, statements: list[Statement], made: Job, lookup: Looku
 
 
 def topic_config(is_table: bool, retention_ms: int | None) -> Mapping[str, str]:
-    """Return the configuration of a topic of rows.
+    """Return the configuration of a topic with rows.
 
     Args:
-        retention_ms: how long its records are kept; None: for ever, or as compaction keeps them.
+        is_table: Whether the topic contains a table, so that it is compacted.
+        retention_ms: Retention (ms), or None if it is not limited.
     """
     config = COMPACTED if is_table else KEEP_FOREVER
     if retention_ms is None:
@@ -123,7 +125,7 @@ def topic_config(is_table: bool, retention_ms: int | None) -> Mapping[str, str]:
 
 
 def path_of() -> Path:
-    """Return the file or folder that the environment names. Raises SqlError."""
+    """Return the file or folder that the environment variable names. Raises SqlError."""
     named = os.environ.get(VARIABLE, "")
     if not named:
         raise SqlError(NOWHERE, f"no statements are named: set {VARIABLE} to a .sql file or a folder of them")
@@ -146,7 +148,7 @@ def program_at(path: Path) -> Program:
 
 
 def __getattr__(name: str) -> Any:
-    """Return JOB and SERVICE, made when they are asked for."""
+    """Return JOB or SERVICE, which are created on first access."""
     if name == "JOB":
         return load(path_of())[0]
     if name == "SERVICE":

@@ -1,4 +1,4 @@
-"""Topics read as streams and tables of rows: formats, event time, headers, windows in keys."""
+"""Reading topics as streams and tables of rows, with formats, event time, headers and windowed keys."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from forebay.builder.topology import Topology, records_of_table
 from forebay.codec import DecodeError
 from forebay.formats import BYTES, Contracts, Format
 from forebay.sql.catalog import BOUNDS, ROWOFFSET, ROWPARTITION, ROWTIME, Named, Source, Windowing
-from forebay.sql.kept_rows import kept_format
-from forebay.sql.nodes import decode_node, rows_of_stream, timestamp_node, without_key
+from forebay.sql.nodes import decode_node, rows_of_stream, with_times, without_key
 from forebay.sql.plan import Scan, Slot
+from forebay.sql.pseudo_column_rows import kept_format
 from forebay.sql.read_back import check_reader
 from forebay.sql.schemas.topics import key_of, value_of
 from forebay.sql.types import STRING, SqlType
@@ -23,7 +23,7 @@ from forebay.sql.values import RowCodec, hint_of, row_identity
 
 Rows = Stream[Any, Any] | Table[Any, Any]
 RECORD = (ROWPARTITION, ROWOFFSET)
-"""Pseudo columns of a record that its row does not have."""
+"""Pseudo columns that come from the record and are not part of its row."""
 
 
 def formats_of(source: Source) -> tuple[Format[Any], Format[Any]]:
@@ -35,10 +35,10 @@ _WINDOWED: dict[tuple[str, Windowing], Format[Any]] = {}
 
 
 def windowed_key(key: Format[Any], windowing: Windowing | None) -> Format[Any]:
-    """Return the format of keys with windows, the same for the same windows."""
+    """Return the format of windowed keys. Equal arguments return the same object."""
     if windowing is None:
         return key
-    # Formats are compared by identity when rows are written, so equal windows must share one object.
+    # Formats are compared by identity when rows are written, so sources with equal windows must share an object.
     place = (key.name, windowing)
     if place not in _WINDOWED:
         result = session_windowed(key) if windowing.kind == "SESSION" else windowed_format(key, windowing.size_ms)
@@ -47,7 +47,7 @@ def windowed_key(key: Format[Any], windowing: Windowing | None) -> Format[Any]:
 
 
 def widen_rows(rows: Format[Any], more: Sequence[SqlType]) -> Format[Any]:
-    """Return the format of rows with more columns."""
+    """Return the format of rows with additional columns."""
 
     def codec(contracts: Contracts) -> Any:
         inner = rows.codec(contracts)
@@ -59,11 +59,12 @@ def widen_rows(rows: Format[Any], more: Sequence[SqlType]) -> Format[Any]:
 
 
 class Sources:
-    """Reads topics, each once, and knows which of them the file writes.
+    """Reader of topics, which reads each topic once, and knows which topics the queries write.
 
     Args:
-        scans: of all queries. They say which topics are declared more than once, and which columns of a record's
-            headers and of its position are used of a table: its store keeps those with the values.
+        topology: The topology to which sources are added.
+        scans: Scans of all queries. They determine which topics are declared more than once, and which headers and
+            positions of a table's records are used. Its store contains these in addition to the values.
     """
 
     def __init__(self, topology: Topology, scans: Iterable[Scan]) -> None:
@@ -75,17 +76,17 @@ class Sources:
         self._written: dict[str, Source] = {}
 
     def write(self, target: Source) -> None:
-        """Note that a query writes a topic. Raises SqlError where the topic is declared differently."""
+        """Record that a query writes a topic. Raises SqlError if a source declares the topic differently."""
         writer = self._written.setdefault(target.topic, target)
         for reader in self._readable_sources(target.topic):
             check_reader(reader, writer)
 
     def _readable_sources(self, topic: str) -> list[Source]:
-        """Return the sources over a topic that queries read."""
+        """Return the declared sources of a topic that queries read."""
         return [item for item in self._used if item.topic == topic and not item.is_derived]
 
     def columns(self, source: Source) -> Source:
-        """Return a source with the columns that its rows have: a table's, with those of its records that are kept."""
+        """Return a source with all columns of its rows, including those that a table stores from its records."""
         if not source.is_table or source.is_derived:
             return source
         retained = tuple(
@@ -97,9 +98,14 @@ class Sources:
         return replace(source, values=source.values + retained) if retained else source
 
     def read(self, source: Source, store: str) -> Rows:
-        """Return the rows of a topic."""
+        """Return the rows of a source's topic.
+
+        Args:
+            source: The source.
+            store: Name of the store, if the source is a table.
+        """
         wide = self.columns(source)
-        # A topic can be read only once per job. Sources that declare it differently share its bytes.
+        # A job can read a topic only once. If several sources declare the topic, they share its undecoded records.
         is_shared = len(self._readable_sources(source.topic)) > 1
         is_plain = source.timestamp is None or _time_of(source) is not None
         if not is_shared and wide is source and source.is_table and is_plain:
@@ -124,24 +130,28 @@ class Sources:
         return self._with_event_time(rows, source)
 
     def _with_event_time(self, rows: Stream[Any, Any], source: Source) -> Stream[Any, Any]:
-        """Return records with the event time of their keys, if that is where it is."""
+        """Return the records with their event time, if it is in a key column and not in the value."""
         if source.timestamp is None or _time_of(source) is not None:
             return rows
-        return Stream(rows.graph, rows.graph.add(timestamp_node(rows.node, time_reader(source))))
+        return _with_times(rows, source)
 
     def _decode(self, source: Source) -> Stream[Any, Any]:
-        """Return the records of a topic that several sources declare, decoded as this one says."""
+        """Return the records of a topic that several sources declare, decoded in the formats of this source."""
         if source.topic not in self._raw:
             self._raw[source.topic] = self._topology.stream(source.topic, BYTES, key=BYTES)
         raw = self._raw[source.topic]
-        node = raw.graph.add(decode_node(raw.node, *formats_of(source)))
-        if source.timestamp is not None:
-            node = raw.graph.add(timestamp_node(node, time_reader(source)))
-        return Stream(raw.graph, node)
+        rows = Stream[Any, Any](raw.graph, raw.graph.add(decode_node(raw.node, *formats_of(source))))
+        return rows if source.timestamp is None else _with_times(rows, source)
+
+
+def _with_times(rows: Stream[Any, Any], source: Source) -> Stream[Any, Any]:
+    timed_rows = with_times(rows, time_reader(source))
+    # A table applies its records by offset. No stream time decides about them, so they need no repartition.
+    return Stream(rows.graph, timed_rows.node, timed_rows.is_rekeyed and not source.is_table)
 
 
 def _time_of(source: Source) -> Callable[[Any], int] | None:
-    """Return what gives the event time of a value; None: it is not in the value."""
+    """Return a function from a value to its event time, or None if the event time is not in the value."""
     if source.timestamp is None or source.timestamp[0] not in [member.name for member in source.values]:
         return None
     time_of = time_reader(source)
@@ -149,7 +159,7 @@ def _time_of(source: Source) -> Callable[[Any], int] | None:
 
 
 def time_reader(source: Source) -> Callable[[Any, Any], int]:
-    """Return what gives the event time in ms of a row's key and value."""
+    """Return a function from a row's key and value to its event time (ms)."""
     assert source.timestamp is not None
     name, pattern = source.timestamp
     is_key = name in [member.name for member in source.keys]
@@ -176,7 +186,7 @@ def _check(name: str, value: Any) -> int:
 
 
 def row_maker(source: Source, slots: Sequence[Slot], *, windowed: bool) -> Callable[[Any, Any, int, Any], Any]:
-    """Return what makes the columns a statement needs of key, value, timestamp and context."""
+    """Return a function that creates a row of the needed columns from key, value, timestamp and context."""
     keys = {member.name: at for at, member in enumerate(source.keys)}
     values = {member.name: at for at, member in enumerate(source.values)}
     headers = {header.column: header.name for header in source.headers}
@@ -191,7 +201,7 @@ def row_maker(source: Source, slots: Sequence[Slot], *, windowed: bool) -> Calla
             readers.append(_header(headers[name]))
         else:
             readers.append(_PSEUDO[name])
-    # The common case. Returning the row itself saves a copy per record.
+    # In the common case, the columns are those of the value. Returning the value itself saves a copy per record.
     if [slot.name for slot in slots] == [member.name for member in source.values]:
         return lambda k, v, t, c: v
     return lambda k, v, t, c: tuple([read(k, v, t, c) for read in readers])
@@ -206,7 +216,7 @@ def _key_column(at: int, *, windowed: bool) -> Callable[[Any, Any, int, Any], An
 def _header(name: str) -> Callable[[Any, Any, int, Any], Any]:
     if not name:
         return lambda k, v, t, c: tuple((item, data) for item, data in c.headers)
-    # `Headers.lastHeader`: of several headers with one name, the last counts.
+    # If several headers have the same name, the last one is used, as in `Headers.lastHeader` of Kafka's Java client.
     return lambda k, v, t, c: next((data for item, data in reversed(c.headers) if item == name), None)
 
 

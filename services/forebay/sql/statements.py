@@ -1,4 +1,4 @@
-"""Parsing of statements: the ones a file holds, one after the other."""
+"""Parser of the statements of a file."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ _FIRST = (
 
 
 _LISTS = ("STREAMS", "TABLES", "QUERIES", "TOPICS", "FUNCTIONS", "PROPERTIES", "VARIABLES", "TYPES")
-"""What SHOW lists."""
+"""Words that SHOW accepts."""
 
 
 def parse(
@@ -45,12 +45,17 @@ def parse(
     *,
     lower: bool = False,
 ) -> list[Statement]:
-    """Return the statements of a text. Raises SqlError with the place and the remedy.
+    """Return the statements of a text.
 
     Args:
-        types: named ones of CREATE TYPE, also those before this text.
-        variables: those of DEFINE, also those before this text.
-        lower: whether names that are not quoted are in lower case, as in PostgreSQL, and not in upper case.
+        text: The text.
+        file: Name of the file, for errors.
+        types: Types that earlier CREATE TYPE statements have named. Those of this text are added.
+        variables: Variables that earlier DEFINE statements have set. Those of this text are added.
+        lower: Whether unquoted names are folded to lower case, as in PostgreSQL, instead of upper case.
+
+    Raises:
+        SqlError: A statement is invalid. The message contains the place and the remedy.
     """
     tokens = tokens_of(text, file)
     if "${" in text or any(token.text in ("DEFINE", "UNDEFINE") for token in tokens):
@@ -151,7 +156,7 @@ def _show(read: Reader) -> Command:
 
 
 def connector_refused(read: Reader) -> SqlError:
-    """Return the error of a statement about connectors."""
+    """Return the error for a statement about connectors, which Forebay does not run."""
     return SqlError(
         read.place,
         "connectors run in Kafka Connect: create and list them there (REST API, POST /connectors), and leave this "
@@ -169,18 +174,25 @@ def _drop(read: Reader) -> Command:
     kind = read.step().text
     missing = read.take("IF", "EXISTS")
     name = read.name()
+    if kind == "TYPE":
+        read.types.pop(name, None)
     return Command(f"DROP {kind}", name, if_exists=missing, deletes_topic=read.take("DELETE", "TOPIC"))
 
 
 def _create(read: Reader) -> Statement:
     or_replace = read.take("OR", "REPLACE")
     if read.take("TYPE"):
-        read.take("IF", "NOT", "EXISTS")
-        name = read.name("the type's name")
+        is_optional = read.take("IF", "NOT", "EXISTS")
+        place, name = read.place, read.name("the type's name")
         read.expect("AS")
-        kind = read.type()
-        read.types[name] = kind
-        return CreateType(name, kind)
+        kind, known = read.type(), read.types.get(name)
+        if known is not None and not is_optional:
+            raise SqlError(
+                place,
+                f"the type {name} is {known} already: give this one another name, or write DROP TYPE {name} before",
+            )
+        read.types[name] = known or kind
+        return CreateType(name, read.types[name])
     if read.take("MATERIALIZED"):
         read.expect("VIEW")
         return _view(read, or_replace)
@@ -206,7 +218,7 @@ def _create(read: Reader) -> Statement:
 
 
 def _view(read: Reader, or_replace: bool) -> CreateAs:
-    """Return PostgreSQL's spelling of CREATE TABLE ... AS SELECT, whose nulls are PostgreSQL's, too."""
+    """Return CREATE MATERIALIZED VIEW as CREATE TABLE ... AS SELECT, with the null semantics of PostgreSQL."""
     missing = read.take("IF", "NOT", "EXISTS")
     name, options = read.name("the name of the view"), _options(read)
     read.expect("AS")

@@ -1,4 +1,4 @@
-"""What formats can hold, and names that only Forebay may give to columns. The rules are ksqlDB's."""
+"""Checks of columns against the capabilities of formats, and reserved column names. The rules are those of ksqlDB."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from forebay.sql.types import BIGINT, BYTES, DOUBLE, INT, STRING, ArrayType, Map
 from forebay.sql.written_options import Options
 
 RESERVED = (*PSEUDO, *BOUNDS)
-"""Names of columns that every record or window has."""
+"""Names of the pseudo columns of records and windows."""
 _OF_KAFKA = (INT, BIGINT, DOUBLE, STRING, BYTES)
 _OF_AVRO = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 _NESTED = (ArrayType, MapType, StructType)
@@ -22,11 +22,11 @@ _WRAPPING = ("JSON", "JSON_SR", "AVRO")
 
 @dataclass(frozen=True, slots=True)
 class Written:
-    """Where the parts of a statement stand.
+    """The places of a statement's parts.
 
     Args:
-        columns: places of the columns, by name.
-        place: of the statement.
+        columns: Places of the columns, by name.
+        place: Place of the statement.
     """
 
     columns: Mapping[str, Place]
@@ -34,16 +34,16 @@ class Written:
     place: Place
 
     def of(self, name: str) -> Place:
-        """Return where a column stands."""
+        """Return the place of a column."""
         return self.columns.get(name, self.place)
 
     def option(self, *names: str) -> Place:
-        """Return where the first of these options stands that is given."""
+        """Return the place of the first of these options that is specified."""
         return next((self.given.places[name] for name in names if name in self.given.places), self.place)
 
 
 def check_source(source: Source, written: Written) -> None:
-    """Refuse columns that the formats of a topic can't hold, and options without effect. Raises SqlError."""
+    """Raise SqlError for columns that the formats of a topic do not support, and for options without effect."""
     for name in (*(column.name for column in source.columns), *(header.column for header in source.headers)):
         is_made = source.is_derived and name not in written.columns and any(key.name == name for key in source.keys)
         if name in RESERVED and not is_made:
@@ -71,7 +71,7 @@ def check_source(source: Source, written: Written) -> None:
 
 
 def places_of(query: Query) -> dict[str, Place]:
-    """Return where the columns of a query stand, by the names that they have in its result."""
+    """Return the places of a query's columns, by their names in the result."""
     places: dict[str, Place] = {}
     for selected in query.select:
         expression = selected.expression

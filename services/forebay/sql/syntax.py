@@ -1,4 +1,4 @@
-"""What a statement says: expressions, queries, statements, as they are written."""
+"""Syntax tree of expressions, queries and statements."""
 
 from __future__ import annotations
 
@@ -12,21 +12,21 @@ from forebay.sql.written_options import Options
 
 @dataclass(frozen=True, slots=True)
 class Expression:
-    """Anything that has a value."""
+    """Base class of expressions."""
 
     place: Place = field(default=NOWHERE, compare=False, repr=False, kw_only=True)
 
 
 @dataclass(frozen=True, slots=True)
 class Literal(Expression):
-    """A value that is written down; None is null."""
+    """A literal. None is null."""
 
     value: str | int | float | Decimal | bool | None
 
 
 @dataclass(frozen=True, slots=True)
 class Column(Expression):
-    """A column, perhaps of a named source."""
+    """A column, optionally qualified by a source."""
 
     name: str
     source: str = ""
@@ -34,7 +34,7 @@ class Column(Expression):
 
 @dataclass(frozen=True, slots=True)
 class Star(Expression):
-    """All columns: of everything, of a source, or the fields of a struct."""
+    """All columns of the query, all columns of a source, or all fields of a struct."""
 
     source: str = ""
     struct: Expression | None = None
@@ -42,7 +42,7 @@ class Star(Expression):
 
 @dataclass(frozen=True, slots=True)
 class Call(Expression):
-    """A function's or an operator's value; operators go by their sign, unary ones by `-x`, `+x`."""
+    """A call of a function or an operator. An operator's name is its sign, or `-x` if it is unary."""
 
     name: str
     arguments: tuple[Expression, ...]
@@ -50,7 +50,7 @@ class Call(Expression):
 
 @dataclass(frozen=True, slots=True)
 class Lambda(Expression):
-    """A function written in place: (x, y) => x + y."""
+    """A lambda expression, such as (x, y) => x + y."""
 
     parameters: tuple[str, ...]
     body: Expression
@@ -58,7 +58,7 @@ class Lambda(Expression):
 
 @dataclass(frozen=True, slots=True)
 class Cast(Expression):
-    """A value as another type."""
+    """A conversion of a value to another type."""
 
     value: Expression
     type: SqlType
@@ -66,7 +66,7 @@ class Cast(Expression):
 
 @dataclass(frozen=True, slots=True)
 class Case(Expression):
-    """The first of several values whose condition is true."""
+    """A CASE expression, whose value is the first one whose condition is true."""
 
     whens: tuple[tuple[Expression, Expression], ...]
     default: Expression | None
@@ -74,21 +74,21 @@ class Case(Expression):
 
 @dataclass(frozen=True, slots=True)
 class StructOf(Expression):
-    """A struct of named values."""
+    """A STRUCT with named values."""
 
     fields: tuple[tuple[str, Expression], ...]
 
 
 @dataclass(frozen=True, slots=True)
 class MapOf(Expression):
-    """A map of keys and values."""
+    """A MAP with keys and values."""
 
     entries: tuple[tuple[Expression, Expression], ...]
 
 
 @dataclass(frozen=True, slots=True)
 class ArrayOf(Expression):
-    """An array of values."""
+    """An ARRAY with values."""
 
     items: tuple[Expression, ...]
 
@@ -103,7 +103,7 @@ class Field(Expression):
 
 @dataclass(frozen=True, slots=True)
 class Item(Expression):
-    """An item of an array by its number from 1 (from the end: -1), or a map's value by its key."""
+    """An item of an array by its index, which starts at 1 or, from the end, at -1. Or a map's value by its key."""
 
     container: Expression
     index: Expression
@@ -111,10 +111,10 @@ class Item(Expression):
 
 @dataclass(frozen=True, slots=True)
 class Selected:
-    """One item of a SELECT list.
+    """An item of a SELECT list.
 
     Args:
-        text: of the expression, as written.
+        text: Text of the expression, as written.
     """
 
     expression: Expression
@@ -124,7 +124,7 @@ class Selected:
 
 @dataclass(frozen=True, slots=True)
 class From:
-    """A source of a query and what it is called in it."""
+    """A source of a query and its alias."""
 
     name: str
     alias: str
@@ -133,12 +133,12 @@ class From:
 
 @dataclass(frozen=True, slots=True)
 class JoinClause:
-    """A source joined to those before it.
+    """A JOIN clause, which joins a source to the sources before it.
 
     Args:
         kind: INNER, LEFT, RIGHT, FULL.
-        within: ms before and after; None: not given.
-        grace_ms: None: not given.
+        within: Durations of WITHIN (ms) before and after, or None if there is no WITHIN.
+        grace_ms: Grace period (ms), or None if there is no GRACE PERIOD.
     """
 
     kind: str
@@ -150,11 +150,11 @@ class JoinClause:
 
 @dataclass(frozen=True, slots=True)
 class WindowClause:
-    """A WINDOW clause, times in ms.
+    """A WINDOW clause. All times are in ms.
 
     Args:
         kind: TUMBLING, HOPPING, SESSION.
-        size_ms: size, or a session's gap.
+        size_ms: Size of a window, or the inactivity gap of a session.
     """
 
     kind: str
@@ -166,12 +166,13 @@ class WindowClause:
 
 @dataclass(frozen=True, slots=True)
 class Query:
-    """A SELECT.
+    """A SELECT query.
 
     Args:
-        emit: CHANGES, FINAL, or "" (of a query alone: pull).
-        as_of: ms since 1970; rows as they were valid then.
-        standard: whether nulls are those of standard SQL: a comparison with one is unknown, a sum of none is one.
+        emit: CHANGES, FINAL, or "". A standalone query with "" is a pull query.
+        as_of: Time (ms since 1970) of FOR SYSTEM_TIME AS OF, at which the returned rows were valid.
+        standard: Whether nulls follow standard SQL. A comparison with null is then unknown, and the sum of no values is
+            null.
     """
 
     select: tuple[Selected, ...]
@@ -191,7 +192,7 @@ class Query:
 
 @dataclass(frozen=True, slots=True)
 class ColumnDef:
-    """A column of a CREATE statement; its role is "", KEY, PRIMARY KEY, HEADERS or HEADER('name')."""
+    """A column of a CREATE statement. Its role is "", KEY, PRIMARY KEY, HEADERS or HEADER."""
 
     name: str
     type: SqlType
@@ -202,10 +203,10 @@ class ColumnDef:
 
 @dataclass(frozen=True, slots=True)
 class Statement:
-    """Any statement.
+    """Base class of statements.
 
     Args:
-        text: as written.
+        text: Text of the statement, as written.
     """
 
     place: Place = field(default=NOWHERE, kw_only=True, compare=False)
@@ -214,7 +215,7 @@ class Statement:
 
 @dataclass(frozen=True, slots=True)
 class CreateSource(Statement):
-    """CREATE STREAM or TABLE over a topic."""
+    """CREATE STREAM or CREATE TABLE for a topic."""
 
     name: str
     is_table: bool
@@ -242,7 +243,7 @@ class InsertInto(Statement):
     """INSERT INTO ... SELECT.
 
     Args:
-        query_id: the query's name; "" for one that is made.
+        query_id: Name of the query. If it is "", a name is generated.
     """
 
     name: str
@@ -252,10 +253,10 @@ class InsertInto(Statement):
 
 @dataclass(frozen=True, slots=True)
 class InsertValues(Statement):
-    """INSERT INTO ... VALUES: a record that is sent once.
+    """INSERT INTO ... VALUES, which sends one record.
 
     Args:
-        columns: those that are given; (): all, in their order.
+        columns: Columns of the values. If it is empty, the values are those of all columns in declared order.
     """
 
     name: str
@@ -265,14 +266,14 @@ class InsertValues(Statement):
 
 @dataclass(frozen=True, slots=True)
 class Select(Statement):
-    """A query alone: pull, or push with EMIT CHANGES."""
+    """A standalone query, which is a push query if it has EMIT CHANGES, and a pull query if not."""
 
     query: Query
 
 
 @dataclass(frozen=True, slots=True)
 class CreateType(Statement):
-    """CREATE TYPE name AS type: named types are resolved while parsing."""
+    """CREATE TYPE name AS type. The parser already replaces named types by their definitions."""
 
     name: str
     type: SqlType
@@ -280,7 +281,7 @@ class CreateType(Statement):
 
 @dataclass(frozen=True, slots=True)
 class SetProperty(Statement):
-    """SET or UNSET of a setting."""
+    """SET or UNSET of a property."""
 
     name: str
     value: str | None
@@ -288,7 +289,7 @@ class SetProperty(Statement):
 
 @dataclass(frozen=True, slots=True)
 class Command(Statement):
-    """SHOW, DESCRIBE, EXPLAIN, PRINT, TERMINATE, PAUSE, RESUME, DROP: a verb and what it is about."""
+    """SHOW, DESCRIBE, EXPLAIN, PRINT, TERMINATE, PAUSE, RESUME or DROP, with the name that it applies to."""
 
     verb: str
     subject: str = ""

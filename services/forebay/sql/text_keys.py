@@ -1,4 +1,4 @@
-"""Rows of release 0.2, in which the keys of maps are always texts."""
+"""Decoding of rows of release 0.2, in which the keys of maps are always texts."""
 
 from __future__ import annotations
 
@@ -11,16 +11,16 @@ _WORDS = {"true": True, "false": False}
 
 
 def decode_text_keys(data: bytes, hint: Any) -> Any:
-    """Return a row in MessagePack whose maps have texts as keys, as a value of a type.
+    """Return a row from MessagePack whose maps have texts as keys, as a value of a type.
 
     Raises:
-        msgspec.DecodeError, ValueError: it is not of that type.
+        msgspec.DecodeError, ValueError: The row is not of this type.
     """
     return msgspec.convert(_with_words(msgspec.msgpack.decode(data), hint), hint, str_keys=True)
 
 
 def _with_words(value: Any, hint: Any) -> Any:
-    """Return a value with its keys `null`, `true` and `false`, which msgspec does not convert."""
+    """Return a value with its keys `null`, `true` and `false` converted, which msgspec does not do."""
     if isinstance(hint, types.UnionType):
         hint = get_args(hint)[0]
     parts = get_args(hint)

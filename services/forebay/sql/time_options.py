@@ -1,4 +1,4 @@
-"""The options of a WITH clause about time: windows, history, the column of the timestamp."""
+"""Options of a WITH clause for windows, history and the timestamp column."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def windowing_of(given: Options, place: Place) -> Windowing | None:
 
 
 def history_of(given: Options, statement: CreateAs, windowing: Windowing | None) -> int:
-    """Return how long a table keeps former rows, in ms; 0: not at all. Raises SqlError."""
+    """Return the time (ms) for which a table stores former rows, or 0 if it does not store them. Raises SqlError."""
     wanted = given.get("HISTORY_RETENTION")
     if wanted is None:
         return 0

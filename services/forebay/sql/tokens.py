@@ -1,4 +1,4 @@
-"""The words of a statement: ksqlDB's dialect of the SQL library's tokenizer."""
+"""The tokenizer of statements, which is the tokenizer of the SQL library with ksqlDB's dialect."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ from forebay.sql.unclosed import find_unclosed
 
 
 class Ksql(Dialect):
-    """ksqlDB: names in backticks or double quotes, texts in single quotes."""
+    """ksqlDB's dialect, with names in backticks or double quotes, and texts in single quotes."""
 
     class Tokenizer(tokens.Tokenizer):
-        """Its words; SHOW and the like are words as any others."""
+        """Tokenizer of the dialect, in which SHOW and similar words are not special."""
 
         IDENTIFIERS: ClassVar[list[str | tuple[str, str]]] = ["`", '"']
         QUOTES: ClassVar[list[tuple[str, str] | str]] = ["'"]
@@ -39,11 +39,11 @@ TOO_DEEP = "is nested too deeply: take brackets out, or split it into statements
 
 
 class Token(NamedTuple):
-    """One word.
+    """A token.
 
     Args:
-        kind: word, name (a quoted one), text, number, symbol, end.
-        text: words in upper case; what quotes hold, as it is written.
+        kind: word, name (a quoted name), text, number, symbol, end.
+        text: The text of the token. A word is in upper case, and the content of quotes is unchanged.
     """
 
     kind: str
@@ -58,7 +58,7 @@ _JOINED = {"<>": "!=", "=>": "=>", "->": "->", ":=": ":=", "||": "||", "<=": "<=
 
 
 def tokens_of(text: str, file: str = "") -> list[Token]:
-    """Return the words of a text, an end behind them. Raises SqlError."""
+    """Return the tokens of a text, followed by an end token. Raises SqlError."""
     lines = line_starts(text)
     try:
         result = _DIALECT.tokenize(text)
@@ -90,7 +90,7 @@ def tokens_of(text: str, file: str = "") -> list[Token]:
 
 
 def _add(tokens: list[Token], token: Token) -> None:
-    """Take a word in; multi-word keywords of the library are taken apart, symbols that belong together joined."""
+    """Append a token. Keywords of several words are split, and symbols that belong together are joined."""
     if token.kind == "word" and " " in token.text:
         at = token.start
         for part in token.text.split():
@@ -108,7 +108,7 @@ def _add(tokens: list[Token], token: Token) -> None:
 
 
 def _is_point(tokens: list[Token], start: int) -> bool:
-    """Return whether the last word is the point of a number such as .5, with nothing directly before it."""
+    """Return whether the last token is the decimal point of a number such as .5, with nothing directly before it."""
     if not tokens or tokens[-1].text != "." or tokens[-1].kind != "symbol" or tokens[-1].stop != start:
         return False
     before = tokens[-2] if len(tokens) > 1 else None

@@ -1,4 +1,4 @@
-"""Push queries that join, group or explode: a topology that only one answer needs."""
+"""Push queries that join, group or explode, each of which runs its own topology."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from forebay.sql.tokens import TOO_DEEP
 from forebay.sql.walk import parts
 
 ANSWER = "answer"
-"""Topic in memory that the rows of the answer go to."""
+"""In-memory topic to which the rows of the result are written."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,11 +35,11 @@ class Transient:
     """A push query that needs a topology.
 
     Args:
-        columns: of the answer, in the order of the SELECT list.
-        job: reads the topics of the query's sources, and writes the rows to `ANSWER`.
-        limit: how many rows are wanted; None: no limit.
-        row: returns the cells of the answer, of a record's key and value.
-        key_cells: returns the cells of a deleted row that its key has, by name.
+        columns: Columns of the result, in the order of the SELECT list.
+        job: Job that reads the topics of the query's sources, and writes the rows to `ANSWER`.
+        limit: Largest number of rows, or None if it is not limited.
+        row: Returns the values of a result row from a record's key and value.
+        key_cells: Returns the values of a deleted row that are in its key, by column name.
     """
 
     columns: tuple[Named, ...]
@@ -60,20 +60,26 @@ def needs_topology(query: Query) -> bool:
     )
 
 
-def transient_of(query: Query, program: Program) -> Transient:
-    """Return what answers a push query. Raises SqlError.
+def plan_of(query: Query, program: Program) -> tuple[QueryPlan, tuple[str, ...]]:
+    """Return the plan of a push query, and the columns of its result in the order of the SELECT list. Raises SqlError.
 
-    Sources are read from their topics, also those that the job computes.
+    All sources are read from their topics, including those that the job computes.
     """
     analysis = Analysis(query, _read_from_topics(program.catalog), "", program.settings, is_transient=True)
     step, keys, values, relation = analysis.project()
     checks.check_types(query, values)
     target = Source(ANSWER, relation.is_table, keys, values, ANSWER, Encoding(), relation.windowing, is_derived=True)
-    plan = QueryPlan(ANSWER, step, target, relation.is_table, "", place=query.place)
+    return QueryPlan(ANSWER, step, target, relation.is_table, "", place=query.place), analysis.names
+
+
+def transient_of(query: Query, program: Program) -> Transient:
+    """Return the topology for a push query. Raises SqlError."""
+    plan, names = plan_of(query, program)
+    keys, values = plan.target.keys, plan.target.values
 
     def build(_settings: NoSettings) -> Any:
         compiler = Compiler(replace(program.copy(), queries=[plan]))
-        rows = compiler.step(step, ANSWER)
+        rows = compiler.step(plan.step, ANSWER)
         (rows if isinstance(rows, Stream) else rows.to_stream()).to(ANSWER)
         return compiler.topology
 
@@ -85,7 +91,7 @@ def transient_of(query: Query, program: Program) -> Transient:
         raise SqlError(query.place, f"the query {TOO_DEEP}") from error
     places = {column.name: (True, at) for at, column in enumerate(keys)}
     places |= {column.name: (False, at) for at, column in enumerate(values)}
-    order = [places[name] for name in analysis.names]
+    order = [places[name] for name in names]
     columns = tuple((keys if in_key else values)[at] for in_key, at in order)
 
     def row(key: Any, value: Any) -> tuple[Any, ...]:
@@ -105,7 +111,7 @@ def transient_of(query: Query, program: Program) -> Transient:
 
 
 def _read_from_topics(catalog: Catalog) -> Catalog:
-    """Return a catalog whose sources are all read from their topics."""
+    """Return a catalog in which all sources are read from their topics."""
     result = catalog.copy()
     for source in catalog:
         if source.is_derived:

@@ -1,4 +1,4 @@
-"""SQL types, as ksqlDB names them, and which of them goes together with which."""
+"""SQL types with the names of ksqlDB, and their common types."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Scalar:
-    """A type without parts."""
+    """A scalar type."""
 
     name: str
 
@@ -18,7 +18,7 @@ class Scalar:
 
 @dataclass(frozen=True, slots=True)
 class DecimalType:
-    """Exact numbers of so many digits, `scale` of them behind the point."""
+    """Type of decimals with `precision` digits, of which `scale` are after the decimal point."""
 
     precision: int
     scale: int
@@ -29,7 +29,7 @@ class DecimalType:
 
 @dataclass(frozen=True, slots=True)
 class ArrayType:
-    """Values of one type in order."""
+    """Type of arrays."""
 
     item: SqlType
 
@@ -39,7 +39,7 @@ class ArrayType:
 
 @dataclass(frozen=True, slots=True)
 class MapType:
-    """Values by key."""
+    """Type of maps."""
 
     key: SqlType
     value: SqlType
@@ -50,7 +50,7 @@ class MapType:
 
 @dataclass(frozen=True, slots=True)
 class StructType:
-    """Named fields in order."""
+    """Type of structs, which have named fields in order."""
 
     fields: tuple[tuple[str, SqlType], ...]
 
@@ -58,7 +58,7 @@ class StructType:
         return f"STRUCT<{', '.join(f'`{name}` {kind}' for name, kind in self.fields)}>"
 
     def index(self, name: str) -> int | None:
-        """Return the position of a field; None: there is none of that name."""
+        """Return the position of a field, or None if there is no field with this name."""
         return next((at for at, (field, _) in enumerate(self.fields) if field == name), None)
 
 
@@ -74,7 +74,7 @@ DATE = Scalar("DATE")
 TIME = Scalar("TIME")
 TIMESTAMP = Scalar("TIMESTAMP")
 NULL = Scalar("NULL")
-"""The type of a null that nothing else gives one."""
+"""Type of a null whose type is not known."""
 
 NAMES: dict[str, SqlType] = {
     "INT": INT,
@@ -89,21 +89,22 @@ NAMES: dict[str, SqlType] = {
     "TIME": TIME,
     "TIMESTAMP": TIMESTAMP,
 }
-"""Types by the words for them."""
+"""Types by their names in SQL."""
 
 TIMES = (DATE, TIME, TIMESTAMP)
-"""Types whose values are whole numbers: days, milliseconds of a day, milliseconds since 1970."""
+"""Types of dates and times, whose values are whole numbers of days, milliseconds of a day, or milliseconds since 1970.
+"""
 
 _DIGITS = {INT: 10, BIGINT: 19}
 
 
 def is_number(kind: SqlType) -> bool:
-    """Return whether one can calculate with values of the type."""
+    """Return whether a type is numeric."""
     return kind in (INT, BIGINT, DOUBLE) or isinstance(kind, DecimalType)
 
 
 def is_untyped(kind: SqlType) -> bool:
-    """Return whether nothing says which type a value has, or a part of it."""
+    """Return whether the type of a value, or of a part of it, is not known."""
     return NULL in parts_of(kind)
 
 
@@ -122,12 +123,12 @@ def parts_of(kind: SqlType) -> Iterator[SqlType]:
 
 
 def as_decimal(kind: SqlType) -> DecimalType:
-    """Return the decimal that holds every value of a whole type."""
+    """Return the decimal type that contains every value of a type of whole numbers."""
     return kind if isinstance(kind, DecimalType) else DecimalType(_DIGITS[kind], 0)  # type: ignore[index]
 
 
 def common(one: SqlType, other: SqlType) -> SqlType | None:
-    """Return the type that values of both can be given as; None: there is none."""
+    """Return the type to which values of both types can be converted, or None if there is no such type."""
     if other in (one, NULL):
         return one
     if one == NULL:

@@ -1,4 +1,4 @@
-"""Where a quote or a comment opens that nothing closes."""
+"""Search for unclosed quotes and comments."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ _CLOSING = {"'": "'", '"': '"', "`": "`", "/*": "*/"}
 
 
 def find_unclosed(text: str) -> tuple[int, str, str] | None:
-    """Return where the first one opens, what opens there, and what would close it; None: all are closed."""
+    """Return position, opening mark and closing mark of the first unclosed quote or comment, or None."""
     at = 0
     while match := _OPENING.search(text, at):
         at, opening = match.end(), match.group()
@@ -25,7 +25,7 @@ def find_unclosed(text: str) -> tuple[int, str, str] | None:
 
 
 def _end_of_comment(text: str, at: int) -> int | None:
-    """Return where a comment ends that is open at a place; comments in it have ends of their own."""
+    """Return the end of a comment that is open at a position, or None. Comments can be nested."""
     depth = 1
     for entry in _OF_COMMENTS.finditer(text, at):
         depth += 1 if entry.group() == "/*" else -1

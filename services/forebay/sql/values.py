@@ -1,7 +1,7 @@
-"""What Python holds for each SQL type, and rows of it as bytes in stores and repartitions.
+"""Python representation of values of SQL types, and encoding of rows for stores and repartition topics.
 
-A row is a tuple of columns. Whole numbers are ints, decimals Decimals, dates and times whole numbers, structs tuples
-of their fields, arrays tuples, maps dicts that must not be changed.
+A row is a tuple of columns. Whole numbers are ints, decimals are Decimals, dates and times are ints. Structs are tuples
+of their fields, arrays are tuples, and maps are dicts that must not be changed.
 """
 
 from __future__ import annotations
@@ -10,13 +10,14 @@ import decimal
 import math
 import types
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from functools import lru_cache
 from typing import Any, get_args
 
 import msgspec
 
 from forebay.codec import Codec, DecodeError, EncodeError
-from forebay.formats import Contracts, Format
+from forebay.formats import Contracts, Format, identities
 from forebay.formats.identities import Identity, columns_of
 from forebay.sql.arithmetic import EXACT
 from forebay.sql.text_keys import decode_text_keys
@@ -52,7 +53,7 @@ Row = tuple[Any, ...]
 
 
 def hint_of(kind: SqlType) -> Any:
-    """Return the Python type of a SQL type's values, null among them."""
+    """Return the Python type of a SQL type's values, including None."""
     match kind:
         case DecimalType():
             return decimal.Decimal | None
@@ -70,7 +71,7 @@ def _plain(kind: SqlType) -> Any:
 
 
 def tuple_of(hints: Sequence[Any]) -> Any:
-    """Return the Python type of tuples with items of these types."""
+    """Return the Python type of tuples whose items have the types in this order."""
     return types.GenericAlias(tuple, tuple(hints))
 
 
@@ -80,9 +81,9 @@ def many(hint: Any) -> Any:
 
 
 class RowCodec:
-    """Rows in MessagePack, read by their columns' types.
+    """Codec of rows in MessagePack, which are decoded by the types of their columns.
 
-    Rows of release 0.2, whose maps have texts as keys, are read too.
+    It also decodes rows of release 0.2, whose maps have texts as keys.
 
     Args:
         hint: Python type of the rows.
@@ -97,11 +98,11 @@ class RowCodec:
 
     @property
     def hints(self) -> tuple[Any, ...]:
-        """Python types of the columns."""
+        """The Python types of the columns."""
         return get_args(self._hint)
 
     def widen(self, hints: Sequence[Any]) -> RowCodec:
-        """Return the codec of rows with more columns."""
+        """Return the codec of rows with additional columns."""
         return RowCodec(tuple_of((*self.hints, *hints)))
 
     def encode(self, record: Any) -> bytes:
@@ -123,7 +124,7 @@ class RowCodec:
 
 
 def row_identity(layout: Sequence[str]) -> Callable[[], Identity]:
-    """Return what identifies rows of these columns; without columns, they are not known."""
+    """Return a function that returns the identity of rows with these columns. Without columns, it is not known."""
     return lambda: columns_of("\n".join(layout)) if layout else None
 
 
@@ -131,7 +132,9 @@ def format_of_hints(name: str, hints: Sequence[Any], layout: tuple[str, ...] = (
     """Return the format of rows whose columns have these Python types.
 
     Args:
-        layout: the columns' names and types, which stores record.
+        name: Name of the format.
+        hints: Python types of the columns.
+        layout: Names and types of the columns, which stores record.
     """
     hint = tuple_of(hints)
 
@@ -143,21 +146,27 @@ def format_of_hints(name: str, hints: Sequence[Any], layout: tuple[str, ...] = (
 
 @lru_cache(4096)
 def row_format(columns: tuple[SqlType, ...], names: tuple[str, ...] = ()) -> Format[Any]:
-    """Return the format of rows with columns of these types, as stores and repartitions hold them.
+    """Return the format of rows with columns of these types in stores and repartition topics.
 
     Args:
-        names: of the columns, if stores may hold them.
+        columns: Types of the columns.
+        names: Names of the columns, which stores record.
     """
     layout = tuple(f"{name} {kind}" for name, kind in zip(names, columns, strict=True)) if names else ()
     name = f"row of {', '.join(map(str, columns)) or 'nothing'}"
     return format_of_hints(name, [hint_of(column) for column in columns], layout)
 
 
+def computed_from(rows: Format[Any], former: str) -> Format[Any]:
+    """Return the format of rows that are computed from other rows, for which a text describes how."""
+    return replace(rows, identify=lambda: identities.computed_from(former, rows.identity))
+
+
 _BITS = {INT: 32, BIGINT: 64}
 
 
 def as_held(value: Any, kind: SqlType) -> Any:
-    """Return a value that is compared with a type as that type holds it; None: no value of the type equals it."""
+    """Return a value in the representation of a type, or None if no value of the type equals it."""
     if kind == DOUBLE:
         return float(value) if float(value) == value else None
     if isinstance(value, float) and not math.isfinite(value):

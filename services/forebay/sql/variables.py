@@ -1,4 +1,4 @@
-"""DEFINE and UNDEFINE: `${name}` in the statements that follow is replaced by a value."""
+"""Variables of DEFINE and UNDEFINE, which replace `${name}` in the statements that follow."""
 
 from __future__ import annotations
 
@@ -10,19 +10,20 @@ from dataclasses import dataclass, field
 from forebay.sql.errors import SqlError
 from forebay.sql.tokens import Token, line_starts, place_of, tokens_of
 
-_USE = re.compile(r"\$\{(\w*)\}")
+_USE = re.compile(r"\$(\$?)\{(\w*)\}")
+"""A use of a variable. If there are two $, one of them is left out and the rest is not replaced, as in ksqlDB."""
 _QUOTES = {"text": "'", "name": "`"}
 _PLAIN = re.compile(r"-?[\w.]+", re.ASCII)
 
 
 @dataclass(slots=True)
 class Variables:
-    """The values of DEFINE by name; a name in upper case is the same name."""
+    """The values of variables by name. Names are case-insensitive."""
 
     values: dict[str, str] = field(default_factory=dict)
 
     def set(self, name: str, value: str | None) -> None:
-        """Give a variable a value; None takes it away."""
+        """Set a variable, or remove it if the value is None."""
         if value is None:
             self.values.pop(name.upper(), None)
         else:
@@ -31,7 +32,7 @@ class Variables:
 
 @dataclass(slots=True)
 class _Text:
-    """A text under construction, and from which place of the original each piece comes."""
+    """A text that is being built, with the position of each part in the original text."""
 
     pieces: list[str] = field(default_factory=list)
     starts: list[int] = field(default_factory=list)
@@ -51,9 +52,9 @@ class _Text:
 
 
 def replace_variables(text: str, tokens: Sequence[Token], variables: Variables, file: str) -> tuple[str, list[Token]]:
-    """Return a text with the values of its variables, and its words at their places in the original. Raises SqlError.
+    """Return a text with its variables replaced, and its tokens with their places in the original. Raises SqlError.
 
-    A value is one word, number, name or text. Within quotes it is any text; it can't end the quotes.
+    A value must be a single word, number, name or text. Within quotes, it can be any text, but can't end the quotes.
     """
     result, lines = _Text(), line_starts(text)
     at = 0
@@ -63,7 +64,7 @@ def replace_variables(text: str, tokens: Sequence[Token], variables: Variables, 
             if holder is None:  # a comment
                 continue
             result.add(text[at : use.start()], at)
-            result.add(_value(use[1], holder, variables), use.start())
+            result.add(use[0][1:] if use[1] else _value(use[2], holder, variables), use.start())
             at = use.end()
         _define(statement, variables)
     result.add(text[at:], at)
@@ -83,12 +84,16 @@ def _statements(tokens: Sequence[Token]) -> Iterator[list[Token]]:
 
 
 def _define(statement: Sequence[Token], variables: Variables) -> None:
-    """Take in the value of a DEFINE, which the statements behind it use."""
+    """Set the variable of a DEFINE statement, which the statements after it use."""
     words = [token.text for token in statement]
     if words[:1] == ["DEFINE"] and len(words) > 3 and words[2] == "=" and statement[3].kind == "text":
-        variables.set(words[1], _USE.sub(lambda use: variables.values.get(use[1].upper(), use[0]), words[3]))
+        variables.set(words[1], _USE.sub(lambda use: _replacement(use, variables), words[3]))
     elif words[:1] == ["UNDEFINE"] and len(words) > 1:
         variables.set(words[1], None)
+
+
+def _replacement(use: re.Match[str], variables: Variables) -> str:
+    return use[0][1:] if use[1] else variables.values.get(use[2].upper(), use[0])
 
 
 def _value(name: str, holder: Token, variables: Variables) -> str:
@@ -97,7 +102,8 @@ def _value(name: str, holder: Token, variables: Variables) -> str:
         known = ", ".join(sorted(variables.values)) or "none"
         raise SqlError(
             holder.place,
-            f"there is no variable {name}: write DEFINE before; there is: {known}",
+            f"there is no variable {name}: write DEFINE before, or $${{{name}}} if the text ${{{name}}} is meant; "
+            f"there is: {known}",
         )
     quote = _QUOTES.get(holder.kind)
     if quote is not None:

@@ -1,4 +1,4 @@
-"""Going through expressions: what is in them, and the same with parts exchanged."""
+"""Traversal and transformation of expressions."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from forebay.sql.syntax import (
 
 
 def rebuilt(expression: Expression, change: Callable[[Expression], Expression]) -> Expression:
-    """Return the expression with each direct part changed."""
+    """Return the expression with a function applied to each direct part."""
     match expression:
         case Call(_, arguments):
             return replace(expression, arguments=tuple(map(change, arguments)))
@@ -49,14 +49,14 @@ def rebuilt(expression: Expression, change: Callable[[Expression], Expression]) 
 
 
 def parts(expression: Expression) -> Iterator[Expression]:
-    """Return the expression and everything in it, outermost first."""
+    """Yield the expression and all of its parts at any depth, outermost first."""
     yield expression
     for part in _inner(expression):
         yield from parts(part)
 
 
 def columns(expression: Expression, bound: frozenset[str] = frozenset()) -> Iterator[Column]:
-    """Return the columns in an expression; parameters of functions are none."""
+    """Yield the columns in an expression. Parameters of lambdas are not columns."""
     if isinstance(expression, Column):
         if expression.source or expression.name not in bound:
             yield expression
@@ -71,7 +71,7 @@ def columns(expression: Expression, bound: frozenset[str] = frozenset()) -> Iter
 def with_columns(
     expression: Expression, change: Callable[[Column], Expression], bound: frozenset[str] = frozenset()
 ) -> Expression:
-    """Return the expression with its columns changed."""
+    """Return the expression with a function applied to its columns."""
     if isinstance(expression, Column):
         return expression if not expression.source and expression.name in bound else change(expression)
     inner = bound | set(expression.parameters) if isinstance(expression, Lambda) else bound
@@ -79,7 +79,7 @@ def with_columns(
 
 
 def _inner(expression: Expression) -> list[Expression]:
-    """Return what an expression is made of, without what that is made of."""
+    """Return the direct parts of an expression."""
     expressions: list[Expression] = []
 
     def note(part: Expression) -> Expression:

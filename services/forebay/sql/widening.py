@@ -1,4 +1,4 @@
-"""Columns of a query as those of the stream it is inserted into."""
+"""Conversion of a query's columns to those of the stream that INSERT INTO writes."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from forebay.sql.syntax import Column
 
 
 def widen_step(step: Step, keys: Sequence[Named], target: Source, relation: Relation) -> Step:
-    """Return rows whose keys and values have the target's types, which the query's widen to."""
+    """Return rows whose keys and values are converted to the target's types."""
     assert isinstance(step, Projected)
     columns = tuple(_as(code, named, relation) for code, named in zip(step.columns, target.values, strict=True))
     rows = replace(step, columns=columns, into=target.values)

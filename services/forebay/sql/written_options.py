@@ -1,4 +1,4 @@
-"""What a WITH clause says, as it is written."""
+"""The options of a WITH clause with their places."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ OptionValue = str | int | bool
 
 
 class Options(dict[str, OptionValue]):
-    """What a WITH clause says, by option.
+    """The values of a WITH clause by option.
 
     Args:
-        places: where each option stands.
+        places: Place of each option.
     """
 
     def __init__(self, places: Mapping[str, Place] | None = None) -> None:
@@ -21,5 +21,5 @@ class Options(dict[str, OptionValue]):
         self.places: dict[str, Place] = dict(places or {})
 
     def place_of(self, name: str, otherwise: Place) -> Place:
-        """Return where an option stands; another place if it was not written."""
+        """Return the place of an option, or `otherwise` if the option is not specified."""
         return self.places.get(name, otherwise)

@@ -1,4 +1,4 @@
-"""PySpark's `StatefulProcessor` (transformWithState, Row API) as a part of a topology."""
+"""Topologies with a PySpark `StatefulProcessor` (the Row API of transformWithState)."""
 
 from forebay.stateful.service import stateful_job
 from forebay.stateful.transform import transform_with_state

@@ -1,4 +1,4 @@
-"""Values of Spark's types: checked as state takes them, and as MessagePack takes them."""
+"""Checks of values against Spark types, and their conversion to and from values that MessagePack supports."""
 
 from __future__ import annotations
 
@@ -39,13 +39,13 @@ _SINGLE = struct.Struct("<f")
 
 
 class Column(NamedTuple):
-    """How values of a type are kept.
+    """The functions that check, store and load values of a type.
 
     Args:
-        check: returns the value as a later read returns it. Raises EncodeError.
-        store: makes of a checked value what MessagePack takes; None: the value itself.
-        load: makes a value of what MessagePack gives; None: the value itself.
-        is_frozen: whether logic can't change a value in place.
+        check: Returns a value in the form in which it is read later. Raises EncodeError.
+        store: Converts a checked value to a value that MessagePack supports. None means that no conversion is needed.
+        load: Converts a decoded value back. None means that no conversion is needed.
+        is_frozen: Whether values are immutable, so that logic can't change them in place.
     """
 
     check: Callable[[Any], Any]
@@ -55,7 +55,7 @@ class Column(NamedTuple):
 
 
 def column_of(kind: DataType, where: str) -> Column:
-    """Return how values of a type are kept. Raises SchemaError if state can't hold the type."""
+    """Return the column for a Spark type. `where` names it in errors. Raises SchemaError for an unsupported type."""
     bits = _BITS.get(type(kind))
     if bits is not None:
         return Column(_whole(bits, where))
@@ -81,7 +81,7 @@ def column_of(kind: DataType, where: str) -> Column:
 
 
 def or_null(column: Column, nullable: bool, where: str) -> Column:
-    """Return the column with nulls as well, or with an error that refuses them."""
+    """Return the column with a check that accepts None, or that raises EncodeError for None if it is not nullable."""
     check = column.check
 
     def check_all(value: Any) -> Any:
@@ -103,7 +103,7 @@ def _refusal(where: str, value: Any, wanted: str) -> EncodeError:
 
 
 def _plain(value: Any) -> Any:
-    """Return a NumPy scalar as Python's own, as Spark does; other values as they are."""
+    """Return a NumPy scalar as a Python value, as Spark does. Other values are returned unchanged."""
     return value.item() if type(value).__module__ == "numpy" and hasattr(value, "item") else value
 
 
@@ -130,7 +130,7 @@ def _real(where: str, is_single: bool) -> Callable[[Any], float]:
             if isinstance(value, bool) or not isinstance(value, (int, float)):
                 raise _refusal(where, value, "a number")
             value = float(value)
-        # A FLOAT column keeps single precision.
+        # A FLOAT column has single precision. Round here, so that the value does not change when it is read back.
         return float(_SINGLE.unpack(_SINGLE.pack(value))[0]) if is_single else float(value)
 
     return check
@@ -239,7 +239,7 @@ def _struct(kind: StructType, where: str) -> Column:
     def load(stored: dict[str, Any]) -> Any:
         return _create_row(names, tuple(read(stored.get(name)) for name, read in zip(names, loads, strict=True)))
 
-    # Rows with lists in them can be changed.
+    # Rows are tuples, but logic can change the lists and dicts that they contain.
     return Column(check_all, store, load, is_frozen=all(column.is_frozen for column in columns))
 
 
@@ -248,7 +248,7 @@ def order_values(value: Any, names: list[str], where: str) -> Any:
     if isinstance(value, dict):
         return [value.get(name) for name in names]
     if isinstance(value, str) and len(names) == 1:
-        # Spark makes a tuple of it, too.
+        # Spark also accepts a string for a schema with one column.
         return (value,)
     if not isinstance(value, (tuple, list)):
         raise _refusal(where, value, f"a tuple of {', '.join(names)}")

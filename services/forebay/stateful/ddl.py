@@ -1,4 +1,4 @@
-"""Schemas as DDL text ("count int, tags array<string>"), read without a Spark session: there is none in a worker."""
+"""Parser of schemas in DDL text ("count int, tags array<string>"), because workers have no Spark session to do it."""
 
 from __future__ import annotations
 
@@ -51,11 +51,11 @@ _TOKEN = re.compile(r"\s*(?:(`(?:[^`]|``)*`)|('(?:[^'\\]|\\.|'')*')|(\w+)|([<>()
 
 
 class SchemaError(ValueError):
-    """A schema that can't be read, or has a type that state can't hold."""
+    """A schema can't be parsed, or has a type that state does not support."""
 
 
 def schema_of(schema: StructType | str) -> StructType:
-    """Return a schema given as a StructType or as DDL text. Raises SchemaError."""
+    """Return a schema as a StructType, from a StructType or DDL text. Raises SchemaError."""
     if isinstance(schema, StructType):
         return schema
     if isinstance(schema, str):
@@ -80,7 +80,7 @@ class _Reader:
         return tokens
 
     def columns(self) -> StructType:
-        """Return the columns of the whole text; a type alone is that of the column `value`."""
+        """Return the columns of the whole text. If the text is only a type, the column is named `value`."""
         if len(self._tokens) == 1 and self._next.lower() in _SIMPLE:
             return StructType([StructField("value", self._type())])
         fields = self._fields(end="")

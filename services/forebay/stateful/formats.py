@@ -15,11 +15,11 @@ from forebay.stateful.columns import Column, column_of, or_null, order_values
 from forebay.stateful.ddl import SchemaError, schema_of
 
 _OWN_NAMES = {"int": "integer", "float": "real"}
-"""By Spark's names of types that are also names of Kafka's formats: what is recorded of them."""
+"""Recorded names of the Spark types whose own names also are names of Kafka formats, which differ from them."""
 
 
 class StateCodec:
-    """Rows of a state variable: MessagePack maps by column name.
+    """Codec of a state variable's rows, which are MessagePack maps by column name.
 
     Columns can therefore be added, removed, reordered and widened, as in Spark with Avro-encoded state.
     """
@@ -37,7 +37,7 @@ class StateCodec:
         self._stores = _converters(column.store for column in columns)
         self._loads = _converters(column.load for column in columns)
         self._required = [at for at, field in enumerate(schema.fields) if not field.nullable]
-        # Fields with numbers for names, since a column may have any name.
+        # The struct's fields have numbered names, because a column's name need not be a valid Python identifier.
         fields = [f"column{number}" for number in range(len(names))]
         self._stored: Any = msgspec.defstruct(
             "Columns", [(field, Any, None) for field in fields], rename=dict(zip(fields, names, strict=True))
@@ -45,7 +45,7 @@ class StateCodec:
         self._encoder, self._decoder = msgspec.msgpack.Encoder(), msgspec.msgpack.Decoder(self._stored)
 
     def canonical(self, value: Any) -> tuple[Any, ...]:
-        """Return the tuple that is read back. Raises EncodeError if the value does not fit the schema."""
+        """Return the tuple that a later read returns. Raises EncodeError if the value does not fit the schema."""
         values = value if value.__class__ is tuple else order_values(value, self._names, self._where)
         if len(values) != len(self._checks):
             values = order_values(values, self._names, self._where)
@@ -71,7 +71,7 @@ class StateCodec:
 
 
 class MapKeys:
-    """Keys of a map state as JSON text."""
+    """Encoder of a map state's keys as JSON text."""
 
     def __init__(self, schema: StructType, where: str) -> None:
         self._schema, self._names, self._where = schema, schema.names, where
@@ -83,8 +83,9 @@ class MapKeys:
 
     @property
     def identity(self) -> Identity:
-        """What stores record of the encoding: columns have no names in it."""
-        # A key is found by its text, and 1 and 1.0 are two texts. Whole numbers may be widened.
+        """The identity of the encoding, which stores record. Names of columns are not part of it."""
+        # A key is looked up by its text, and 1 and 1.0 are different texts. A whole number can therefore become a wider
+        # whole number, but not a fraction.
         kinds = {field.name: field.dataType for field in self._schema.fields}
         return by_place(
             "map key",
@@ -106,7 +107,7 @@ class MapKeys:
         )
 
     def key_of(self, text: bytes) -> tuple[Any, ...]:
-        """Return the key of its bytes."""
+        """Return the key from its bytes."""
         values = msgspec.json.decode(text)
         return tuple(
             item if column.load is None else column.load(item)
@@ -127,7 +128,7 @@ def state_format(schema: StructType | str, where: str) -> Format[Any]:
 
 
 def map_keys(schema: StructType | str, where: str) -> MapKeys:
-    """Return how the keys of a map state are written. Raises SchemaError."""
+    """Return the encoder of a map state's keys. Raises SchemaError."""
     return MapKeys(schema_of(schema), where)
 
 
@@ -136,7 +137,10 @@ def _typed_names(schema: StructType) -> list[tuple[str, Identity]]:
 
 
 def _type_identity(kind: DataType) -> Identity:
-    """Return what is recorded of a type. A decimal's precision is left out, because its digits are stored as text."""
+    """Return the recorded identity of a type.
+
+    It does not include a decimal's precision, because its digits are stored as text.
+    """
     if isinstance(kind, StructType):
         return by_typed_name("struct", _typed_names(kind))
     if isinstance(kind, ArrayType):
@@ -156,6 +160,6 @@ def _columns(schema: StructType, where: str) -> list[Column]:
 
 
 def _converters(converters: Any) -> tuple[Callable[[Any], Any], ...] | None:
-    """Return one converter per column, or None if no column needs any."""
+    """Return a converter for each column, or None if no column needs a converter."""
     given = tuple(converters)
     return None if not any(given) else tuple(convert or (lambda value: value) for convert in given)

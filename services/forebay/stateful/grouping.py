@@ -1,4 +1,4 @@
-"""The grouping key: from the columns of a record to a record key, and from there to the tuple that Spark passes."""
+"""The grouping key: conversion of a record's columns to a record key, and of the record key to Spark's tuple."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ _PARTS = (*_SINGLE, type(None))
 
 
 def group_stream(stream: Stream[Any, Any], columns: str | Sequence[str] | None) -> Stream[Any, Any]:
-    """Return the stream with the grouping columns as its key; without columns, its key groups.
+    """Return the stream with the grouping columns as its key. Without columns, the stream's key is the grouping key.
 
     Raises:
-        TopologyError: there is no such column, or its type can't be a part of a key.
+        TopologyError: A column does not exist, or its type can't be part of a key.
     """
     if columns is None:
         return stream
@@ -47,10 +47,11 @@ def group_stream(stream: Stream[Any, Any], columns: str | Sequence[str] | None) 
 
 
 def json_key(names: Sequence[str], types: Sequence[str | None]) -> Format[Any]:
-    """Return the format of keys of several columns: a JSON array of their values.
+    """Return the format for keys with several columns, a JSON array of their values.
 
     Args:
-        types: of the columns; None: not known.
+        names: Names of the columns.
+        types: Types of the columns. The type is None if it is not known.
     """
     codec = _JsonKeys(names)
     return Format(
@@ -65,7 +66,7 @@ def json_key(names: Sequence[str], types: Sequence[str | None]) -> Format[Any]:
 
 
 def key_tuple(kind: Format[Any]) -> Callable[[str], tuple[Any, ...]]:
-    """Return what makes Spark's tuple of grouping columns of a key's row text."""
+    """Return a function that converts a key's row text to the tuple of grouping columns that Spark passes."""
     if kind.is_text:
         return lambda text: (text,)
     of_row = kind.of_row
@@ -114,6 +115,6 @@ def _as_tuple(getter: Callable[[Any], Any]) -> Callable[[Any], Any]:
 
 
 def _present_type(hint: Any) -> Any:
-    """Return a column's type; of one that may be null, the type of its other values."""
+    """Return a column's type without None."""
     others = [item for item in typing.get_args(hint) if item is not type(None)]
     return others[0] if len(others) == 1 else hint

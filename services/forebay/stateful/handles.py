@@ -1,4 +1,4 @@
-"""Handles that `StatefulProcessor.init` gets: one collects the state variables, the other returns a task's."""
+"""Handles for `StatefulProcessor.init`, which collect the state variables or return the states of a task."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class TimeMode(StrEnum):
 
 
 class HandleError(PySparkRuntimeError):
-    """A handle was used in a way that Spark refuses as well."""
+    """A handle was used in a way that Spark does not allow either."""
 
 
 @dataclass(frozen=True)
@@ -42,8 +42,8 @@ class Variable:
     """A state variable.
 
     Args:
-        keys: of a map: how its keys are written.
-        ttl_ms: time to live of a value, an element or an entry; None: it does not expire.
+        keys: Encoder of the keys, if the variable is a map.
+        ttl_ms: Time to live (ms) of a value, an element or an entry. None means that it does not expire.
     """
 
     name: str
@@ -53,14 +53,14 @@ class Variable:
     ttl_ms: int | None
 
     def store(self, prefix: str) -> StateStore | ExpiringStateStore:
-        """Return the declaration of its store."""
+        """Return the declaration of the variable's store."""
         name = f"{prefix}-{self.name}"
         if self.ttl_ms is None:
             return StateStore(name, self.format, self.shape)
         return ExpiringStateStore(name, self.format, self.shape, self.ttl_ms)
 
     def state(self, grouping: Grouping, store: StateStore | ExpiringStateStore) -> State:
-        """Return the state that works on a task's store."""
+        """Return the state object that reads and writes a task's store."""
         if self.shape is Shape.VALUE:
             return TaskValueState(grouping, store)
         if self.shape is Shape.LIST:
@@ -70,14 +70,17 @@ class Variable:
 
 
 class DeclaringHandle(StatefulProcessorHandle):
-    """Collects the state variables that `init` asks for; Spark calls `init` once on its driver for the same reason."""
+    """Handle that collects the state variables that `init` requests, when the topology is built.
+
+    Spark also calls `init` once on its driver for this purpose.
+    """
 
     def __init__(self, mode: TimeMode) -> None:
         self._mode = mode
         self._grouping = Grouping()
         self.variables: dict[str, Variable] = {}
         self.deleted: dict[str, Variable] = {}
-        """Variables that `init` asks for and then deletes."""
+        """Variables that `init` requests and then deletes."""
 
     def getValueState(self, stateName: str, schema: Schema, ttlDurationMs: int | None = None) -> ValueState:
         return self._declare(Shape.VALUE, stateName, schema, None, ttlDurationMs)  # type: ignore[return-value]
@@ -120,26 +123,26 @@ class DeclaringHandle(StatefulProcessorHandle):
 
 
 class NoRows:
-    """Rows of a state variable that can't be used.
+    """Rows of a state variable that can't be used. Every access raises an error.
 
     Args:
-        reason: why not.
+        reason: Reason, which the error message contains.
     """
 
     def __init__(self, reason: str) -> None:
         self._reason = reason
 
     def __getattr__(self, name: str) -> NoReturn:
-        # Begins as Spark's message does, since a class may look for that.
+        # The message begins like Spark's message, because a user's class may check for this text.
         raise HandleError(f"Error checking value state exists, or reading or changing state: {self._reason}")
 
 
 class TaskHandle(StatefulProcessorHandle):
-    """Returns the states of a task during `init`, and its timers afterwards.
+    """Handle that returns the states of a task during `init`, and sets timers afterwards.
 
     Args:
-        states: by name of the state variable.
-        timers: register, delete and list timers of the grouping key in hand; None: the time mode has none.
+        states: States by name of the state variable.
+        timers: Functions for the timers of the current grouping key. None if the time mode has no timers.
     """
 
     def __init__(self, states: Mapping[str, State], timers: TimerCalls | None) -> None:
@@ -187,7 +190,7 @@ class TaskHandle(StatefulProcessorHandle):
 
 @dataclass(frozen=True)
 class TimerCalls:
-    """What a handle does with timers of the grouping key in hand."""
+    """The functions with which a handle registers, deletes and lists timers of the current grouping key."""
 
     register: Callable[[int], None]
     delete: Callable[[int], None]

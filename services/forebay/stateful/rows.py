@@ -1,4 +1,4 @@
-"""Rows for a StatefulProcessor from a topic's values, and values for the output topic from the rows it returns."""
+"""Conversion of a topic's values to rows for a StatefulProcessor, and of the rows that it returns to output values."""
 
 from __future__ import annotations
 
@@ -22,10 +22,12 @@ _new_row = tuple.__new__
 
 
 def row_maker(kind: Format[Any], schema: StructType | str | None) -> Convert:
-    """Return what makes the Row of a topic's value.
+    """Return a function that converts a topic's value to a Row.
 
     Args:
-        schema: names the columns, and those that are dates and times; None: the value's own fields.
+        kind: Format of the values.
+        schema: Names and types of the columns, of which dates and timestamps are converted. If it is None, the columns
+            are the fields of the value.
     """
     try:
         columns = None if schema is None else schema_of(schema)
@@ -79,7 +81,7 @@ def _of_record(record: type[Any], columns: StructType | None) -> Convert:
 
 
 def _times(columns: StructType) -> dict[str, Convert]:
-    """Return what makes Python's times of the columns that are dates (days) and timestamps (ms)."""
+    """Return, for each date and timestamp column, a function that converts days or ms to a Python object."""
     makers: dict[str, Convert] = {}
     for field in columns.fields:
         kind = field.dataType
@@ -101,7 +103,7 @@ def _is_plain(hint: Any) -> bool:
 
 
 def _mutable(value: Any) -> Any:
-    """Return a value with lists, dicts and Rows in the place of tuples, frozen maps and records."""
+    """Return a value with its tuples, frozen maps and records replaced by lists, dicts and Rows."""
     if is_record_type(type(value)):
         names = list(fields_of(type(value)))
         return _create_row(names, tuple(_mutable(getattr(value, name)) for name in names))
@@ -111,7 +113,14 @@ def _mutable(value: Any) -> Any:
 
 
 def value_maker(kind: Format[Any], where: str) -> Convert:
-    """Return what makes an output's value of a Row, a tuple or a dict: by position, as Spark does; a dict by name."""
+    """Return a function that converts a Row, a tuple or a dict to an output value.
+
+    Fields are assigned by position, as in Spark. Only those of a dict are assigned by name.
+
+    Args:
+        kind: Format of the output values.
+        where: Name of the user's class in error messages.
+    """
     if is_record_type(kind.type):
         make = _to_record(kind.type)
     elif kind.type in (str, int, float, bool, bytes):
@@ -120,7 +129,8 @@ def value_maker(kind: Format[Any], where: str) -> Convert:
         make = lambda row: row.asDict(recursive=True) if isinstance(row, Row) else row  # noqa: E731
 
     def check_and_make(row: Any) -> Any:
-        # Asked of a Row, hasattr() builds an error message: it costs more than the rest.
+        # Exclude tuples and dicts first. On a Row, hasattr() formats an error message, which would cost more than the
+        # whole conversion.
         if not isinstance(row, (tuple, dict)) and hasattr(row, "iloc"):
             raise TypeError(
                 f"{where} returned a pandas DataFrame, so it was written for transformWithStateInPandas: Forebay runs "
@@ -156,7 +166,7 @@ def _to_record(record: type[Any]) -> Convert:
 
 
 def _frozen_by(hint: Any) -> Convert:
-    """Return what makes a record's field of a row's value."""
+    """Return a function that converts a row's value to the immutable value of a record's field."""
     options = [item for item in typing.get_args(hint) if item is not type(None)] if _is_union(hint) else [hint]
     (only,) = options if len(options) == 1 else (None,)
     if only is not None and is_record_type(only):
@@ -177,7 +187,7 @@ def _is_union(hint: Any) -> bool:
 
 
 def _milliseconds(value: Any) -> Any:
-    """Return a time as ms since the epoch; NumPy scalars as Python's own; other values as they are."""
+    """Return a datetime as ms since the epoch, and a NumPy scalar as a Python value. Other values are unchanged."""
     if isinstance(value, datetime.datetime):
         return TimestampType().toInternal(value) // 1_000
     return value.item() if type(value).__module__ == "numpy" and hasattr(value, "item") else value

@@ -1,4 +1,4 @@
-"""Runs a StatefulProcessor on a task: one call per record, and one per expired timer."""
+"""Execution of a StatefulProcessor in a task, with one call for each record and each expired timer."""
 
 from __future__ import annotations
 
@@ -20,22 +20,26 @@ from forebay.stateful.timing import Timers
 Convert = Callable[[Any], Any]
 
 FIRST_MS = 1
-"""The smallest timestamp of an output: Kafka clients take 0 as "not given"."""
+"""Smallest timestamp (ms) of an output, because Kafka clients replace 0 by the current time."""
 
 
 @dataclass(frozen=True)
 class Plan:
-    """What every task does in the same way.
+    """The configuration that all tasks share.
 
     Args:
-        label: begins the names of the task's timers.
-        make: makes a processor of the user's class.
-        deleted: state variables that init() asks for and then deletes.
-        stores: by state variable.
-        delay_ms: how far the watermark is behind stream time.
-        key_of: makes the tuple of grouping columns of a key's row text.
-        row_of, initial_row_of: make Rows of input values and of initial state.
-        value_of: makes an output's value of a Row.
+        label: Prefix of the names of the task's timers.
+        mode: The time mode.
+        make: Creates an instance of the user's class.
+        variables: State variables by name.
+        deleted: State variables that init() requests and then deletes.
+        stores: Declarations of the stores, by name of the state variable.
+        timers: Declaration of the store of timers. None if the time mode has no timers.
+        delay_ms: Time (ms) by which the watermark is behind stream time.
+        key_of: Converts a key's row text to the tuple of grouping columns.
+        row_of: Converts an input value to a Row.
+        initial_row_of: Converts a value of the initial state to a Row. None if there is no initial state.
+        value_of: Converts a Row to an output value.
     """
 
     label: str
@@ -53,7 +57,7 @@ class Plan:
 
 
 class Runner:
-    """A task's instance of the user's class."""
+    """Runner of a task's instance of the user's class."""
 
     def __init__(self, plan: Plan, bound: Bound, out: Flow) -> None:
         self._plan, self._bound, self._out = plan, bound, out
@@ -75,11 +79,12 @@ class Runner:
         handle.is_initialized = True
         self._is_event_time, self._has_times = is_event_time, plan.mode is not TimeMode.NONE
         self._key_of, self._row_of, self._value_of = plan.key_of, plan.row_of, plan.value_of
-        # Tasks have no last call, so close() is called once nothing uses the task, or as the process ends.
+        # There is no call that ends a task. Therefore call close() when the task is garbage-collected, or when the
+        # process exits.
         weakref.finalize(self, self._processor.close)
 
     def take(self, text: str | None, value: Any, timestamp: int, ctx: Context[Any]) -> None:
-        """Pass a record to the class, and send what it returns."""
+        """Pass a record to the class, and send the rows that it returns."""
         if self._is_event_time and self._is_late(timestamp, ctx):
             return
         row = self._row_of(self._require_value(text, value))
@@ -98,12 +103,12 @@ class Runner:
         self._grouping.end()
 
     def on_timer(self, timer: Timer, ctx: Context[Any]) -> None:
-        """Fire a timer of event time."""
+        """Fire an event-time timer."""
         assert self._timers is not None
         self._fire_apart(timer.key, self._timers.expiry_of(timer.name), ctx)
 
     def on_wall_clock(self, now: int, ctx: Context[Any]) -> None:
-        """Delete expired state, and fire the timers of processing time that are due."""
+        """Delete expired state, and fire the processing-time timers that are due."""
         for store in self._expiring:
             store.expire()
         if self._timers is None:
@@ -112,7 +117,10 @@ class Runner:
             self._fire_apart(text, expiry, ctx)
 
     def _fire_apart(self, text: str, expiry: int, ctx: Context[Any]) -> None:
-        """Fire a timer; if the class fails, what it did is undone and the error is reported as the timer's."""
+        """Fire a timer as a separate unit.
+
+        If the class fails, only the effects of this call are undone, and the error names the timer.
+        """
         assert self._timers is not None
         timer = Timer(expiry, self._timers.task_timer_name(expiry), text)
         self._bound.apart(timer, partial(self._fire, text, expiry), ctx)
@@ -128,7 +136,7 @@ class Runner:
         self._send(rows, text, max(expiry, FIRST_MS), ctx)
 
     def _begin(self, text: str, ctx: Context[Any]) -> TimerValues:
-        """Begin a call for a grouping key; return its times."""
+        """Begin a call for a grouping key, and return the times that are passed to the class."""
         self._grouping.begin(text)
         if self._timers is not None:
             self._timers.ctx = ctx
@@ -137,14 +145,18 @@ class Runner:
         return TimerValues(ctx.current_system_time, self._watermark(ctx) if self._is_event_time else -1)
 
     def _send(self, rows: Iterable[Any] | None, text: str, timestamp: int, ctx: Context[Any]) -> None:
-        """Send the rows of a call; a generator does its work meanwhile, so the call ends with it."""
+        """Send the rows that a call returned, and end the call.
+
+        If the rows are a generator, its code runs here and may still use state. The call ends after the last row.
+        """
         if rows is not None:
             out, value_of = self._out, self._value_of
             try:
                 for row in rows:
                     out(text, value_of(row), timestamp, ctx)
             finally:
-                # A generator's own `finally` belongs to this call: what it puts is undone with the call if it fails.
+                # Close a generator here, because the code of its `finally` belongs to this call. If the call fails, the
+                # changes of this code are undone, too.
                 close = getattr(rows, "close", None)
                 if close is not None:
                     close()
@@ -154,7 +166,10 @@ class Runner:
         return max(ctx.closing_time - self._plan.delay_ms, 0)
 
     def _is_late(self, timestamp: int, ctx: Context[Any]) -> bool:
-        """Report a record that is not later than the watermark, as Spark drops it; one of the newest time never is."""
+        """Return whether a record is not later than the watermark, in which case Spark drops it, and report it as late.
+
+        A record with the largest timestamp so far is never late.
+        """
         newest = ctx.current_stream_time
         by_ms = newest - self._plan.delay_ms - timestamp
         if by_ms < 0 or timestamp >= newest:

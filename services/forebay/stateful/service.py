@@ -1,4 +1,4 @@
-"""`stateful_job`: a whole service of one StatefulProcessor, from an input topic to an output topic."""
+"""`stateful_job`, which creates a job that runs one StatefulProcessor between an input topic and an output topic."""
 
 from __future__ import annotations
 
@@ -33,19 +33,20 @@ def stateful_job(
     input_schema: StructType | str | None = None,
     name: str = "",
 ) -> Job:
-    """Return the job that runs a class written for PySpark's transformWithState.
+    """Return a job that runs a class written for PySpark's transformWithState.
 
-    `stateful_processor`, `group_by`, `time_mode`, `watermark_delay_ms`, `input_schema` and `name` are those of
-    `transform_with_state`.
+    The arguments `stateful_processor`, `group_by`, `time_mode`, `watermark_delay_ms`, `input_schema` and `name` are
+    described at `transform_with_state`.
 
     Args:
-        input: record class (or format) of the input topic's values.
-        output: record class (or format) of the output topic's values.
-        key: type of the input's keys, which group if `group_by` is omitted.
-        event_time: column with the event time (ms), or a function of the value; None: the Kafka record's timestamp.
-        initial_state_topic: topic of the rows for `handleInitialState`. They are processed before input records,
-            at any timestamp.
-        initial_state: record class of these rows.
+        input: Record class or format of the input topic's values.
+        output: Record class or format of the output topic's values.
+        key: Type of the input's keys, which are the grouping keys if `group_by` is omitted.
+        event_time: Column with the event time (ms), or a function that returns it for a value. The default is the
+            timestamp of the Kafka record.
+        initial_state_topic: Topic with the rows for `handleInitialState`. They are processed before the input records,
+            regardless of their timestamps.
+        initial_state: Record class of these rows.
     """
 
     def build(_: StatefulSettings) -> Topology:
@@ -72,5 +73,5 @@ def stateful_job(
 
 
 def _before_all(_row: Any) -> int:
-    """Return the event time of rows of initial state, before that of any record: Kafka clients can't write 0."""
+    """Return the event time of initial rows, which is before that of any record. Kafka clients can't write 0."""
     return 1

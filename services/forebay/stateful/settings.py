@@ -7,4 +7,4 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class StatefulSettings:
-    """A StatefulProcessor has no settings: give its constructor what it needs."""
+    """Settings of a StatefulProcessor, which has none. Pass configuration to its constructor instead."""

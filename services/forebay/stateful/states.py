@@ -1,4 +1,4 @@
-"""Value, list and map state of PySpark on a task's stores: each call is a look-up in the task's own memory."""
+"""PySpark's value, list and map states on a task's stores. Each call reads or writes rows of the task's own table."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from forebay.stores.keys import terminate
 
 
 class Grouping:
-    """The grouping key of the call in progress; None between calls."""
+    """The grouping key of the current call. It is None between calls."""
 
     __slots__ = ("key", "prefix", "text")
 
@@ -24,7 +24,7 @@ class Grouping:
         self.prefix = b""
 
     def begin(self, text: str) -> None:
-        """Begin a call for a grouping key, given as its row text."""
+        """Begin a call for a grouping key, specified by its row text."""
         if text != self.text:
             self.text, self.key = text, text.encode()
             self.prefix = terminate(self.key)
@@ -43,7 +43,7 @@ class Grouping:
         return self.key
 
     def require_prefix(self) -> bytes:
-        """Return the beginning of the keys of list elements and map entries."""
+        """Return the prefix of the row keys of list elements and map entries. Raises as `require`."""
         self.require()
         return self.prefix
 
@@ -70,7 +70,7 @@ class TaskValueState(ValueState):
 
 
 class TaskListState(ListState):
-    """A list for each grouping key: one row per element, so that appending costs one row however long the list is."""
+    """A list for each grouping key. Each element is a row, so that appending writes one row to a list of any length."""
 
     def __init__(self, grouping: Grouping, rows: StateRows) -> None:
         self._grouping, self._rows = grouping, rows
@@ -82,7 +82,7 @@ class TaskListState(ListState):
         return iter([value for _, value in self._rows.rows_of(self._grouping.require_prefix())])
 
     def put(self, newState: list[Any]) -> None:
-        # The rows of the previous elements take the new ones, which saves their deletes.
+        # Overwrite the rows of the previous elements, because deleting them first would write more rows.
         new = iter(_elements(newState))
         for row, _ in list(self._rows.rows_of(self._grouping.require_prefix())):
             self._rows.put_row(row, next(new, None))
@@ -104,7 +104,7 @@ class TaskListState(ListState):
 
 
 class TaskMapState(MapState):
-    """A map for each grouping key: one row per entry; entries are returned in the order of their keys' JSON text."""
+    """A map for each grouping key, with one row per entry. Entries are returned in the order of the keys' JSON text."""
 
     def __init__(self, grouping: Grouping, rows: StateRows, keys: MapKeys) -> None:
         self._grouping, self._rows, self._keys = grouping, rows, keys

@@ -1,4 +1,7 @@
-"""Stores of state variables and timers: rows by the bytes of a grouping key, and of an element's number or map key."""
+"""Stores of state variables and timers.
+
+A row's key consists of the bytes of a grouping key and, in lists and maps, an element's number or a map key.
+"""
 
 from __future__ import annotations
 
@@ -23,7 +26,7 @@ _TIMER_OFFSET = 1 << 63
 
 
 class Shape(StrEnum):
-    """What a state variable holds for each grouping key."""
+    """The structure that a state variable has for each grouping key."""
 
     VALUE = "value"
     LIST = "list"
@@ -38,7 +41,7 @@ class StateRows(Protocol):
         ...
 
     def put_row(self, key: bytes, value: Any) -> None:
-        """Set a row; None deletes it."""
+        """Set the value of a row, or delete the row if the value is None."""
         ...
 
     def rows_of(self, prefix: bytes) -> Iterator[tuple[bytes, Any]]:
@@ -46,12 +49,15 @@ class StateRows(Protocol):
         ...
 
     def next_number(self) -> int:
-        """Return a number that no element of the store had before."""
+        """Return a number that no element of the store has had before."""
         ...
 
 
 class _RowTexts:
-    """Keeps the grouping key as its row text in any format, so that a rescale finds the key's task."""
+    """Mixin of stores whose rows begin with the row text of the grouping key, for keys of all formats.
+
+    A rescale can therefore compute the task of a row's key.
+    """
 
     def with_keys(self, key: object) -> Self:
         return self
@@ -61,7 +67,7 @@ class _RowTexts:
 
 
 class StateStore(_RowTexts, KeyValueStore[Any]):
-    """A state variable without a time to live: one row per value, list element or map entry."""
+    """A state variable without a time to live, with one row for each value, list element or map entry."""
 
     kind = "state"
     fixed = ("shape",)
@@ -91,9 +97,9 @@ class StateStore(_RowTexts, KeyValueStore[Any]):
 
 
 class ExpiringStateStore(_RowTexts, TtlKeyValueStore[Any]):
-    """A state variable whose values, list elements or map entries expire by the wall clock, as Spark's do.
+    """A state variable whose values, list elements or map entries expire by the wall clock, as in Spark.
 
-    `expire` deletes the rows; no read returns an expired row meanwhile.
+    `expire` deletes expired rows. Reads do not return an expired row that has not been deleted yet.
     """
 
     kind = "ttl-state"
@@ -131,7 +137,7 @@ class ExpiringStateStore(_RowTexts, TtlKeyValueStore[Any]):
 
 
 class TimerStore(_RowTexts, Store[bytes]):
-    """Timers by grouping key and expiry (ms); those of processing time also by expiry."""
+    """Timers by grouping key and expiry (ms). Processing-time timers are also indexed by expiry alone."""
 
     kind = "timers"
     key_places = MappingProxyType({OWN: FIRST_PART, "due": REST_BEHIND_A_TIME})
@@ -148,7 +154,7 @@ class TimerStore(_RowTexts, Store[bytes]):
         self._marks = task.marks(self.name)
 
     def all(self) -> Iterator[tuple[str, bytes]]:
-        """Return every timer: grouping key and expiry as text."""
+        """Return the row of every timer. Its key is the text of the grouping key and the expiry."""
         return ((key.decode(), value) for key, value in self._rows.scan(b"", None))
 
     def has(self, key: bytes, expiry: int) -> bool:
@@ -160,7 +166,7 @@ class TimerStore(_RowTexts, Store[bytes]):
         self._rows.put(_timer_row(key, expiry), PRESENT)
 
     def add_due(self, key: bytes, expiry: int) -> None:
-        """Have `first_due` return a timer once it is due."""
+        """Add a timer to the index by expiry, so that `first_due` returns it when it is due."""
         self._due.put(pack_time(expiry) + key, PRESENT)
         if expiry < self._marks.get(_FIRST, FOREVER):
             self._marks.set(_FIRST, expiry)
@@ -171,25 +177,25 @@ class TimerStore(_RowTexts, Store[bytes]):
         self._due.put(pack_time(expiry) + key, None)
 
     def expiries(self, key: bytes) -> list[int]:
-        """Return the expiries of a grouping key's timers, in order."""
+        """Return the expiries of a grouping key's timers in ascending order."""
         prefix = terminate(key)
         return [int(row[len(prefix) :], 16) - _TIMER_OFFSET for row, _ in self._rows.scan(prefix, after(prefix))]
 
     def first_due(self, until: int, at_most: int) -> list[tuple[int, bytes]]:
-        """Return (expiry, grouping key) of the first timers with expiry <= `until`."""
+        """Return (expiry, grouping key) of at most `at_most` timers with expiry <= `until`, earliest first."""
         if self._marks.get(_FIRST, FOREVER) > until:
             return []
         rows = self._due.scan(b"", pack_time(until + 1))
         return [(unpack_time(row), row[WIDTH:]) for _, (row, _) in zip(range(at_most), rows, strict=False)]
 
     def note_first(self) -> None:
-        """Note the expiry of the first timer that is left, so that calls before it look no further."""
+        """Record the expiry of the earliest timer, so that `first_due` reads no rows until then."""
         first = next(self._due.scan(b"", None), None)
         self._marks.set(_FIRST, FOREVER if first is None else unpack_time(first[0]))
 
 
 class _WallClock:
-    """The wall clock of the commit in progress, in the place of a task's closing time."""
+    """Clock that returns the wall clock of the current commit instead of a task's closing time."""
 
     def __init__(self, task: Clock) -> None:
         self._task: Any = task

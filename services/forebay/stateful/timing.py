@@ -1,4 +1,4 @@
-"""Timers of a task, in processing time and in event time."""
+"""Processing-time and event-time timers of a task."""
 
 from __future__ import annotations
 
@@ -11,17 +11,17 @@ from forebay.stateful.states import Grouping
 from forebay.stateful.stores import TimerStore
 
 _MOST_AT_ONCE = 1_000
-"""Timers of processing time that fire together; the others fire at the next punctuation."""
+"""Largest number of processing-time timers that fire in one punctuation. The others fire in the next one."""
 
 
 class Timers:
     """Timers by grouping key and expiry (ms).
 
-    Those of event time are also timers of the task, which fire as its stream time passes.
+    Event-time timers are also timers of the task, which fire when its stream time advances.
 
     Args:
-        name: begins the names of the task's timers.
-        delay_ms: how far the watermark is behind stream time; None: timers are of processing time.
+        name: Prefix of the names of the task's timers.
+        delay_ms: Time (ms) by which the watermark is behind stream time. None for processing-time timers.
     """
 
     def __init__(self, store: TimerStore, grouping: Grouping, name: str, delay_ms: int | None) -> None:
@@ -32,11 +32,11 @@ class Timers:
 
     @property
     def calls(self) -> TimerCalls:
-        """What a handle offers."""
+        """The functions that a handle needs."""
         return TimerCalls(self.register, self.delete, self.list)
 
     def register(self, expiry: int) -> None:
-        """Set a timer of the grouping key in hand; a second one of the same time changes nothing."""
+        """Set a timer of the current grouping key. If there is a timer with this expiry, nothing changes."""
         key = self._grouping.require()
         if self._store.has(key, expiry):
             return
@@ -47,7 +47,7 @@ class Timers:
             self.ctx.schedule(self._task_timer(expiry), expiry + self._delay_ms, self._grouping.text)
 
     def delete(self, expiry: int) -> None:
-        """Delete a timer of the grouping key in hand."""
+        """Delete a timer of the current grouping key."""
         key = self._grouping.require()
         if self._store.has(key, expiry):
             self._store.remove(key, expiry)
@@ -55,7 +55,7 @@ class Timers:
                 self.ctx.cancel(self._task_timer(expiry), self._grouping.text)
 
     def list(self) -> list[int]:
-        """Return the expiries of the grouping key in hand, in order."""
+        """Return the expiries of the current grouping key's timers in ascending order."""
         return self._store.expiries(self._grouping.require())
 
     def is_set(self, text: str, expiry: int) -> bool:
@@ -63,18 +63,18 @@ class Timers:
         return self._store.has(text.encode(), expiry)
 
     def drop(self, text: str, expiry: int) -> None:
-        """Forget a timer that fired."""
+        """Delete a timer that has fired."""
         self._store.remove(text.encode(), expiry)
 
     def first_due(self, now: int) -> Iterator[tuple[int, str]]:
-        """Return (expiry, grouping key) of timers of processing time that are due."""
+        """Return (expiry, grouping key) of the processing-time timers that are due."""
         timers = self._store.first_due(now, _MOST_AT_ONCE)
         yield from ((expiry, key.decode()) for expiry, key in timers)
         if timers:
             self._store.note_first()
 
     def expiry_of(self, task_timer: str) -> int:
-        """Return the expiry of a timer of the task, by its name."""
+        """Return the expiry of a task's timer from its name."""
         return int(task_timer[len(self._name) :])
 
     def task_timer_name(self, expiry: int) -> str:

@@ -1,4 +1,4 @@
-"""`transform_with_state`: a stream processed by a class written for PySpark's transformWithState."""
+"""`transform_with_state`, which processes a stream with a class written for PySpark's transformWithState."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from pyspark.sql.streaming.stateful_processor import StatefulProcessor
 from pyspark.sql.types import StructType
 
 from forebay.builder import Stream, TopologyError
+from forebay.builder.copartitioning import Side, bring_together
 from forebay.builder.joining import check_keys
 from forebay.builder.nodes import Bound, Flow, Kind, Made, Node
 from forebay.builder.specs import Spec, format_or_refuse
-from forebay.builder.together import Side, bring_together
-from forebay.processor.declared import missing_methods
+from forebay.processor.bound_stores import missing_methods
 from forebay.stateful.ddl import SchemaError
 from forebay.stateful.grouping import group_stream, key_tuple
 from forebay.stateful.handles import DeclaringHandle, TimeMode, Variable
@@ -25,7 +25,7 @@ from forebay.stateful.stores import TimerStore
 from forebay.time.durations import Duration, ms_of
 
 TIMER_INTERVAL_MS = 100
-"""How often timers of processing time and expired state are looked for."""
+"""Interval (ms) between checks for due processing-time timers and expired state."""
 
 
 def transform_with_state(
@@ -40,25 +40,26 @@ def transform_with_state(
     input_schema: StructType | str | None = None,
     name: str = "",
 ) -> Stream[Any, Any]:
-    """Return the rows that a `StatefulProcessor` of PySpark returns for the records of a stream.
+    """Return a stream of the rows that a PySpark `StatefulProcessor` returns for the records of a stream.
 
-    `handleInputRows` is called once per record. The state is kept in stores named `<name>-<state variable>`.
+    `handleInputRows` is called once per record. State is stored in stores named `<name>-<state variable>`.
 
     Args:
-        stateful_processor: the class, an instance, or a function that creates one. Each task gets its own: an instance
-            is copied by pickling, as Spark does.
-        output: format of the rows it returns: a record class, or a `Format`.
-        group_by: columns whose values are the grouping key; None: the stream's key.
+        stream: The input.
+        stateful_processor: The class, an instance, or a function that creates an instance. Each task has its own
+            instance. If you pass an instance, it is copied by pickling, as in Spark.
+        output: Record class or `Format` of the rows that the class returns.
+        group_by: Columns that are the grouping key. The default is the stream's key.
         time_mode: "None", "ProcessingTime" or "EventTime".
-        watermark_delay_ms: with event time: how far the watermark is behind the largest event time (ms or a timedelta).
-        initial_state: rows for `handleInitialState`, with the same grouping columns. Read them with
+        watermark_delay_ms: In event time, how far the watermark is behind the largest event time (ms or a timedelta).
+        initial_state: Rows for `handleInitialState`, with the same grouping columns. Read them with
             `timestamp=lambda row: 1`, so that they are processed before all records.
-        input_schema: names and types of the input's columns, if they are not the record's own: columns of the types
-            `timestamp` and `date` become Python's `datetime` and `date`.
-        name: begins the names of stores and timers; by default the name of the class.
+        input_schema: Names and types of the input's columns, if they differ from the fields of the record. Columns of
+            the types `timestamp` and `date` become Python's `datetime` and `date`.
+        name: Prefix of the names of stores and timers. The default is the name of the class.
 
     Raises:
-        TopologyError: the class can't run here; the message says why.
+        TopologyError: The class can't be used. The message says why.
     """
     processor = _Class(stateful_processor)
     name, mode = name or processor.name, _time_mode(time_mode)
@@ -130,7 +131,7 @@ def _making(plan: Plan, mode: TimeMode) -> Callable[[Bound, Flow], Made]:
 
 
 class _Class:
-    """The user's class, and how each task gets its own instance."""
+    """The user's class, with a function that creates an instance for each task."""
 
     def __init__(self, given: Any) -> None:
         missing = missing_methods(given)
@@ -161,7 +162,7 @@ class _Class:
         return result
 
     def declare(self, mode: TimeMode, where: str) -> DeclaringHandle:
-        """Return a handle with the state variables that init() asks for. Raises TopologyError."""
+        """Return a handle with the state variables that init() requests. Raises TopologyError."""
         annotation = inspect.signature(type(self._first).handleInputRows).return_annotation
         if "DataFrame" in str(annotation):
             raise TopologyError(

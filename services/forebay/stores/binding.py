@@ -1,4 +1,4 @@
-"""How declared stores get their rows in a task: one binder per task, the same for every kind of store."""
+"""Store declarations, and the rows of a task to which they are bound."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ from forebay.formats import Format, format_of
 from forebay.formats.identities import Identity
 from forebay.limits.room import Room, Rooms
 from forebay.records import check_record_type
-from forebay.stores.copied import CopiedRows
 from forebay.stores.keyed import MARK, keyed_class
 from forebay.stores.layout import KeyPlace
 from forebay.stores.materialized import Materialized
+from forebay.stores.mutable_values import CopiedRows
 from forebay.stores.rows import Journal, Rows
 from forebay.stores.table import Table
 from forebay.stores.values import NumberCodec
@@ -94,7 +94,7 @@ class TaskStores:
 
 
 class Marks:
-    """Numbers a store keeps of itself (its latest time, a counter): rows like any other, undone like any other."""
+    """Numbers that a store maintains, such as its latest time. They are rows and are rolled back like other rows."""
 
     __slots__ = ("_rows",)
 
@@ -112,33 +112,34 @@ class Marks:
 
 
 class Store(Generic[V]):
-    """A declared store: a class attribute of a processor until `bind` gives the store of a task.
+    """A store: a declaration, for example a class attribute of a processor, or a task's store that `bind` returns.
 
     Args:
-        name: names the changelog topic: `<application>-<name>-changelog`; a Materialized says how the store is kept.
-        value: the record held by it, or another format (see `forebay.formats`).
+        name: Name of the store, or a Materialized with its options. Its changelog topic is
+            `<application>-<name>-changelog`.
+        value: Record type of the values, or another format (see `forebay.formats`).
     """
 
     row_value = RowValue.PLAIN
     kind = "store"
-    """Recorded with the store's rows (see `forebay.stores.kinds`), with the values of the settings named next."""
+    """Kind, which is recorded with the store's rows (see `forebay.stores.kinds`), as are `fixed` and `limits`."""
     fixed: tuple[str, ...] = ()
-    """Settings that can't change once there are rows."""
+    """Settings that can't change once the store has rows."""
     limits: tuple[str, ...] = ()
-    """Settings that can: `adapt` makes rows written under another value fit."""
+    """Settings that can change. `adapt` changes the existing rows accordingly."""
     key_places: Mapping[str, KeyPlace] = MappingProxyType({})
-    """By kind of row: where its key stands. Rows of a store without them can't be spread over other tasks."""
+    """Position of the record key in a row's key, by kind of row. Without it, rows can't be assigned to other tasks."""
     _key_format: Format[Any] | None = None
     _key_mark = MARK
     _canonical: Callable[[V], V] | None = None
     key_identity: Identity = None
-    """What is recorded of the encoding of its keys, if that is not only a format's (`forebay.formats.identities`)."""
+    """Identity of the encoding of its keys, if it is not that of a format (see `forebay.formats.identities`)."""
     windows = ""
-    """Kind of the windows of its rows, which are recorded with them; "": any."""
+    """Kind of the windows of its rows, which is recorded with them; "": any."""
     is_global = False
+    """Whether it is the store of a global table, so that every task has all of its rows."""
     source = ""
     """Topic of a global table's rows."""
-    """Whether every task has all of its rows: a global table's."""
 
     def __init__(self, name: str, value: type[V] | Format[V]) -> None:
         if not _NAME.fullmatch(name):
@@ -153,8 +154,8 @@ class Store(Generic[V]):
             check_record_type(self.value)
 
     def bind(self, task: TaskStores, codec: Codec[V]) -> Self:
-        """Return a store of the same declaration that works on a task's rows."""
-        # A copy: the declaration is a class attribute, which all tasks of the process share.
+        """Return a copy of the store that is bound to a task's rows."""
+        # The declaration may be a class attribute, which all tasks of the process share.
         bound = copy.copy(self)
         if self._key_format is not None:
             bound.__class__ = keyed_class(type(self))
@@ -163,23 +164,23 @@ class Store(Generic[V]):
         return bound
 
     def with_keys(self, key: type[Any] | Format[Any]) -> Self:
-        """Return a store of the same declaration with keys of a format, besides texts.
+        """Return a copy of the store that accepts keys of a format in addition to texts.
 
-        A processor in a topology needs it only for keys of another format than its stream's. Ranges are in the order
-        of the format: numbers as numbers, records field by field. Texts come behind them.
+        A processor in a topology needs this only for keys of another format than its stream's. Ranges are in the order
+        of the format: numbers by value, records field by field. Texts come after them.
         """
         copied = copy.copy(self)
         copied._key_format = format_of(key)
         return copied
 
     def with_row_texts(self) -> Self:
-        """Return the store with its keys as the texts that its rows have."""
+        """Return a copy of the store whose keys are the row texts."""
         copied = copy.copy(self)
         copied._key_format = None
         return copied
 
     def of_table(self, key: Format[Any]) -> Self:
-        """Return a bound store of a table's rows with keys of the table's format."""
+        """Return a copy of a table's bound store with keys of the table's format."""
         copied = self.with_keys(key)
         copied.__class__ = keyed_class(type(self))
         copied._key_mark = ""
@@ -191,9 +192,9 @@ class Store(Generic[V]):
         return self._key_format
 
     def with_read_back(self, function: Callable[..., V]) -> Callable[..., V]:
-        """Return `function` with results as the store reads them back.
+        """Return a function that returns the results of `function` in the form in which the store reads them.
 
-        What is passed on then equals what a later get returns, also after a restart.
+        Forwarded values then equal those that a later get returns, even after a restart.
         """
         if self._canonical is None:
             return function
@@ -205,7 +206,7 @@ class Store(Generic[V]):
         return read_back
 
     def adapt(self) -> None:
-        """Make rows that were written under other `limits` fit the declared ones."""
+        """Change rows that were written with other `limits` so that they fit the declared ones."""
 
     def _open(self, task: TaskStores, codec: Codec[V]) -> None:
         raise NotImplementedError
@@ -239,7 +240,11 @@ class _Unbound:
 
 
 def checked_ms(store: str, what: str, duration: Duration, least: int) -> int:
-    """Return a duration in ms. Raises ValueError if it is below `least` (ms) or no duration, with store and remedy."""
+    """Return a duration in ms.
+
+    Raises:
+        ValueError: It is not a duration, or less than `least` (ms).
+    """
     try:
         ms = ms_of(duration)
     except ValueError as error:

@@ -1,8 +1,8 @@
-"""The block log: a table as the blocks of its snapshots, written incrementally and read back.
+"""The block log, in which the snapshots of a table are written incrementally as blocks.
 
-Each cut of a snapshot appends the rows that have changed since the last cut as one delta. Then it folds: it rewrites
-ranges of the table as chunks, FOLD_FACTOR times as many bytes as it appended. Once every chunk contains a delta, the
-delta is dropped.
+Each snapshot appends the rows that have changed since the last one as a delta. It then folds, which means that it
+rewrites ranges of the table as chunks, FOLD_FACTOR times as many bytes as it appended. Once every chunk contains a
+delta, the delta is dropped.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from forebay.stores.directory import NO_BLOCK, Chunk, Delta, Directory, are_whol
 from forebay.stores.table import Change, Table
 
 BLOCK_BYTES = 900_000
-"""Target size of a block: 2 ms of encoding on one core, between two commits. Each block is one file."""
+"""Target size of a block. Encoding it takes 2 ms on one core, between two commits. Each block is a file."""
 FOLD_FACTOR = 2
 """Bytes of the table that are folded per appended byte.
 
@@ -32,17 +32,17 @@ Decode = Callable[[bytes], Iterable[Change]]
 
 
 class BlockStorage(Protocol):
-    """Where blocks are kept."""
+    """The storage of blocks."""
 
     def get_block(self, number: int) -> bytes:
-        """Return a block. Raises KeyError."""
+        """Return a block. Raise KeyError if there is no such block."""
         ...
 
     def put_block(self, number: int, data: bytes) -> None: ...
 
 
 def split_changes(changes: list[Change]) -> Iterator[list[Change]]:
-    """Cut changes into lists of about BLOCK_BYTES each; one row is never cut."""
+    """Divide changes into lists of about BLOCK_BYTES each. A row is never divided."""
     rows: list[Change] = []
     size = 0
     for change in changes:
@@ -59,23 +59,24 @@ def split_changes(changes: list[Change]) -> Iterator[list[Change]]:
 def append(
     directory: Directory, blocks: list[bytes], tag: bytes, table: Table, encode: Encode
 ) -> tuple[Directory, dict[int, bytes]]:
-    """Append encoded changes as a delta, and rewrite ranges of the table for the credit that they add.
+    """Append encoded changes as a delta, and rewrite as many bytes of the table as the credit that they add allows.
 
     Args:
-        directory: of the log so far. Its newest delta is older than `tag`.
-        blocks: changed rows, encoded.
-        tag: of the table with the changes; it may already have them.
+        directory: Directory of the log so far. Its newest delta is older than `tag`.
+        blocks: Changed rows, encoded.
+        tag: Tag of the table with the changes.
+        table: Table, which may already have the changes.
 
     Returns:
-        The directory of the log with them, and the blocks to put before the directory is used, by number.
+        The new directory of the log, and the blocks by number, which must be stored before the directory is used.
     """
     put = {number: seal(number, block) for number, block in enumerate(blocks, directory.next_block)}
     size = sum(map(len, blocks))
     folding = replace(
         directory, next_block=directory.next_block + len(blocks), credit=directory.credit + FOLD_FACTOR * size
     )
-    # Before the new delta is added: folding marks chunks with the sequence before it, so the delta counts on top of
-    # them.
+    # Fold before the new delta is added. Folding marks chunks with the previous sequence, so that the delta is applied
+    # to them.
     folding = _fold(folding, table, encode, put)
     delta = Delta(directory.sequence + 1, tag, directory.next_block, len(blocks), size)
     result = replace(folding, deltas=_live(folding, delta))
@@ -86,13 +87,13 @@ def append(
 
 
 class Rewriting:
-    """Writes a whole table as blocks of an empty log, a few at a time, while the table keeps changing.
+    """The rewriting of a whole table as blocks of an empty log, a few at a time, while the table changes.
 
-    Append all changes since its beginning to the log once it is done.
+    Once it is done, append all changes since its beginning to the log.
 
     Args:
-        tag: of the table now, before it changes further.
-        first: number of the first block.
+        tag: Tag of the table at the beginning.
+        first: Number of the first block.
     """
 
     def __init__(self, table: Table, tag: bytes, encode: Encode, first: int = 0) -> None:
@@ -106,7 +107,7 @@ class Rewriting:
         return self._start is None
 
     def put(self, put: Callable[[int, bytes], None], most: int) -> int:
-        """Put the next blocks, `most` of them or what is left; return how many."""
+        """Put the next blocks, at most `most`. Return their number."""
         begun = self._next
         while self._start is not None and self._next - begun < most:
             rows, end = _range(self._table, self._start)
@@ -117,15 +118,15 @@ class Rewriting:
         return self._next - begun
 
     def directory(self) -> Directory:
-        """Return the log of the blocks put so far, at the tag of the beginning."""
+        """Return the directory of the blocks that were put so far, with the tag of the beginning."""
         return Directory(tuple(self._chunks), (Delta(0, self._tag, self._next, 0, 0),), next_block=self._next)
 
 
 def _fold(directory: Directory, table: Table, encode: Encode, put: dict[int, bytes]) -> Directory:
-    """Rewrite ranges of the table as chunks until the credit is used; return the directory and add blocks to `put`."""
+    """Rewrite ranges of the table as chunks until the credit is used. Return the directory. Add blocks to `put`."""
     target = min(BLOCK_BYTES, table.size_bytes)
-    # A folded chunk contains every delta up to `newest`. It may also have rows of the delta that is appended next. A
-    # reader applies that delta to it again.
+    # A folded chunk contains every delta up to `newest`. It may also have rows of the delta that is appended next. This
+    # is correct, because a reader applies that delta again.
     newest = directory.sequence
     while directory.credit >= target and any(chunk.folded < newest for chunk in directory.chunks):
         rows, end = _range(table, directory.cursor)
@@ -142,7 +143,7 @@ def _fold(directory: Directory, table: Table, encode: Encode, put: dict[int, byt
             next_block=directory.next_block + (block != NO_BLOCK),
         )
     if all(chunk.folded >= newest for chunk in directory.chunks):
-        # Credit that is left must not pay for a burst of folding later.
+        # Unused credit must not cause a burst of folding later.
         directory = replace(directory, credit=0)
     return directory
 
@@ -152,7 +153,7 @@ def _range(table: Table, start: bytes) -> tuple[list[Change], bytes | None]:
     size = 0
     for key, value in table.scan(start):
         size += len(key) + len(value) + 8
-        # A row that is larger than a block gets a block of its own.
+        # A row that is larger than a block gets a separate block.
         if rows and size > BLOCK_BYTES:
             return rows, key
         rows.append((key, value))
@@ -160,7 +161,7 @@ def _range(table: Table, start: bytes) -> tuple[list[Change], bytes | None]:
 
 
 def _live(directory: Directory, newest: Delta) -> tuple[Delta, ...]:
-    # A delta is needed until every chunk contains it. A few older ones stay for tables that lag behind, which then
+    # A delta is needed until every chunk contains it. A few older ones remain for tables that are behind, so that they
     # catch up without reading all blocks.
     folded = min(chunk.folded for chunk in directory.chunks)
     deltas = (*directory.deltas, newest)
@@ -184,17 +185,17 @@ def blocks_of(directory: Directory) -> set[int]:
 
 
 def catch_up(table: Table, directory: Directory, storage: BlockStorage, decode: Decode) -> int:
-    """Bring `table` to the directory's tag by the deltas it lacks, or by reading all of it again.
+    """Update a table to the directory's tag with the missing deltas or, if they are gone, with all blocks.
 
     Returns:
-        The number of blocks read.
+        The number of blocks that were read.
 
     Raises:
-        DamagedBlock: one is not as it was written.
+        DamagedBlock: A block differs from what was written.
     """
     if table.tag == directory.tag:
         return 0
-    # A table of a standby or of a former loop lacks only the latest deltas.
+    # The table of a standby or of a previous loop lacks only the latest deltas.
     missing = directory.after(table.tag)
     if missing is None:
         return _rebuild(table, directory, storage, decode)
@@ -207,7 +208,7 @@ def catch_up(table: Table, directory: Directory, storage: BlockStorage, decode: 
 
 def _rebuild(table: Table, directory: Directory, storage: BlockStorage, decode: Decode) -> int:
     table.clear()
-    # At once: a table in order takes all its rows for far less than block after block.
+    # Apply all rows at once, because a table sorts them much faster than block by block.
     table.apply(_all_rows(directory, storage, decode), directory.tag)
     chunks, deltas = directory.chunks, directory.deltas
     return sum(chunk.block != NO_BLOCK for chunk in chunks) + sum(delta.count for delta in deltas)
@@ -224,7 +225,7 @@ def _all_rows(directory: Directory, storage: BlockStorage, decode: Decode) -> It
                     yield key, value
     for delta in directory.deltas:
         for key, value in _delta_changes(delta, storage, decode):
-            # A chunk that was folded after this delta has the row, or a newer one, or knows that it was deleted.
+            # A chunk that was folded after this delta contains this change or a newer one.
             if delta.sequence > folded_at(chunks, starts, key):
                 yield key, value
 
@@ -238,7 +239,7 @@ def _block(number: int, storage: BlockStorage, decode: Decode) -> Iterable[Chang
     data = unseal(number, storage.get_block(number))
     try:
         return decode(data)
-    # A lack of memory does not make a block damaged. Taken for damage, it would discard a sound snapshot.
+    # A lack of memory is no damage. If it were treated as damage, an intact snapshot would be discarded.
     except MemoryError:
         raise
     except Exception as error:

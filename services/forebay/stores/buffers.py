@@ -1,4 +1,4 @@
-"""Buffers of a task that give records back in order of time: behind suppress and behind joins."""
+"""Buffers of suppress and joins, which release records in order of time."""
 
 from __future__ import annotations
 
@@ -25,11 +25,11 @@ _BYTES = b"bytes"
 _NO_WINDOW = Window(-1, -1)
 
 RECORD_BYTES = 100
-"""What a buffered record counts besides its key and value (about what Kafka Streams counts for its context)."""
+"""Bytes that a buffered record counts in addition to its key and value, about as many as in Kafka Streams."""
 
 
 class Buffered(NamedTuple, Generic[V]):
-    """A buffered record: `time` (ms) orders the buffer."""
+    """A buffered record. The buffer is sorted by `time` (ms)."""
 
     time: int
     key: str
@@ -37,11 +37,11 @@ class Buffered(NamedTuple, Generic[V]):
 
 
 class JoinBuffer(Store[V]):
-    """Records that wait for their time, equal times by key, then in order of appending.
+    """A buffer of records, sorted by time, key and order of appending.
 
     Args:
-        name: names the changelog topic: `<application>-<name>-changelog`.
-        value: the record buffered.
+        name: Name of the store. Its changelog topic is `<application>-<name>-changelog`.
+        value: Type of the values.
     """
 
     kind = "join-buffer"
@@ -58,11 +58,11 @@ class JoinBuffer(Store[V]):
 
     @property
     def stream_time(self) -> int:
-        """Largest time given to `advance`, in ms; -1 before the first."""
+        """Largest time that was passed to `advance`, in ms; -1 before the first call."""
         return self._marks.get(_STREAM_TIME)
 
     def advance(self, time: int) -> int:
-        """Move the buffer's stream time to `time` unless it lies further on; give it."""
+        """Advance the buffer's stream time to `time`, unless it is later already. Return the stream time."""
         now = self.stream_time
         if time > now:
             self._marks.set(_STREAM_TIME, time)
@@ -75,32 +75,32 @@ class JoinBuffer(Store[V]):
         number = self._marks.get(_PUTS, 0)
         self._marks.set(_PUTS, number + 1)
         self._rows.put(pack_time(time) + terminate(encode_key(self.name, key)) + pack_time(number), value)
-        # A late record may be earlier than what `release` has found to be the first.
+        # A late record may be earlier than the first time that `release` has set.
         if time < self._marks.get(_FIRST, FOREVER):
             self._marks.set(_FIRST, time)
 
     def first_time(self) -> int | None:
-        """Return the time of the first record, in ms; None: there is none."""
+        """Return the time of the first record, in ms, or None if the buffer is empty."""
         return _first_time(self._rows, self._marks)
 
     def all(self) -> Iterator[Buffered[V]]:
-        """Return every record, in order."""
+        """Return all records, in order."""
         for row, value in self._rows.scan(b"", None):
             yield Buffered(unpack_time(row), split_text(row, WIDTH)[0], value)
 
     def remove(self, time: int, key: str) -> None:
-        """Drop the records of `key` at exactly `time`."""
+        """Delete the records of `key` with exactly this time."""
         prefix = pack_time(time) + terminate(encode_key(self.name, key))
-        # A list: the loop deletes what the scan would read.
+        # Use a list, because the loop deletes rows that the scan would read.
         for row, _ in list(self._rows.scan(prefix, after(prefix))):
             self._rows.put(row, None)
 
     def release(self, time: int) -> list[Buffered[V]]:
-        """Take the records up to `time` (inclusive) out, in order."""
+        """Remove and return the records up to `time` (inclusive), in order."""
         first = self._marks.get(_FIRST, FOREVER)
         if time < first:
             return []
-        # The next record may be later than that. `first_time` looks for it when it is asked.
+        # The next record may be later than this. `first_time` searches for it when it is called.
         self._marks.set(_FIRST, time + 1)
         released: list[Buffered[V]] = []
         for row, value in list(self._rows.scan(pack_time(first), after(pack_time(time)))):
@@ -110,7 +110,7 @@ class JoinBuffer(Store[V]):
 
 
 class Suppressed(NamedTuple, Generic[V]):
-    """A buffered update: the newest value of its key (and window), its timestamp in ms."""
+    """A buffered update: the newest value of a key and window, with its timestamp in ms. None: there is no window."""
 
     key: str
     window: Window | None
@@ -119,11 +119,11 @@ class Suppressed(NamedTuple, Generic[V]):
 
 
 class SuppressBuffer(Store[V]):
-    """The newest update per key (and window), in order of the time its key was first buffered at.
+    """A buffer of the newest update per key and window, sorted by the time with which the key was first buffered.
 
     Args:
-        name: names the changelog topic: `<application>-<name>-changelog`.
-        value: the record buffered.
+        name: Name of the store. Its changelog topic is `<application>-<name>-changelog`.
+        value: Type of the values.
     """
 
     row_value = RowValue.STAMPED_HELD
@@ -144,32 +144,32 @@ class SuppressBuffer(Store[V]):
 
     @property
     def marks(self) -> Marks:
-        """The buffer's persistent numbers."""
+        """The buffer's marks."""
         return self._marks
 
     def first_time(self) -> int | None:
-        """Return the time of the first update, in ms; None: there is none."""
+        """Return the time of the first update, in ms, or None if the buffer is empty."""
         return _first_time(self._rows, self._marks)
 
     @property
     def records(self) -> int:
-        """Count the buffered updates."""
+        """Number of buffered updates."""
         return self._marks.get(_RECORDS, 0)
 
     @property
     def size_bytes(self) -> int:
-        """Bytes of all buffered records: keys, values, and RECORD_BYTES for each."""
+        """Bytes of all buffered updates: keys, values, and RECORD_BYTES for each update."""
         return self._marks.get(_BYTES, 0)
 
     def put(self, time: int, key: str, window: Window | None, value: V | None, timestamp: int) -> None:
-        """Buffer an update; if its key is buffered already, it takes that place and time is ignored."""
+        """Buffer an update. If its key and window are already buffered, it replaces that update and keeps its time."""
         if value is not None:
             self._check_value(value)
-            # What is sent later must not depend on whether the task was restarted in between, so the buffer holds what
-            # a restart would read.
+            # The emitted value must not depend on whether the task was restarted in between. Therefore store the value
+            # that a restart would read.
             value = self._read_back(value)
         ident = self._ident(key, window)
-        # An update keeps the place of the first update of its key. This index says where that is.
+        # An update has the time of the first update of its key. This index contains that time.
         first = self._times.get(ident)
         update = Stamped(Held(value), timestamp)
         size = self._size(ident, update)
@@ -177,7 +177,7 @@ class SuppressBuffer(Store[V]):
             self._times.put(ident, time)
             if time < self._marks.get(_FIRST, FOREVER):
                 self._marks.set(_FIRST, time)
-            # Counted in marks: counting the rows at each put would read the whole buffer.
+            # Count in marks, because counting the rows at each put would read the whole buffer.
             self._count(1, size)
             first = time
         else:
@@ -187,19 +187,19 @@ class SuppressBuffer(Store[V]):
         self._rows.put(pack_time(first) + ident, update)
 
     def all(self) -> Iterator[Suppressed[V]]:
-        """Return every update, in the order of their times."""
+        """Return all updates, in order of time."""
         for row, update in self._rows.scan(b"", None):
             yield _make_suppressed(row, update)
 
     def discard(self, key: str, window: Window | None) -> None:
-        """Drop the update of a key (and window), if there is one."""
+        """Delete the update of a key and window, if there is one."""
         ident = self._ident(key, window)
         first = self._times.get(ident)
         if first is not None:
             self._take(pack_time(first) + ident)
 
     def release(self, time: int) -> list[Suppressed[V]]:
-        """Take out the updates first buffered up to `time` (inclusive), in order of (time, key, window)."""
+        """Remove and return the updates with a time up to `time` (inclusive), sorted by time, key and window."""
         first = self._marks.get(_FIRST, FOREVER)
         if time < first:
             return []
@@ -208,7 +208,7 @@ class SuppressBuffer(Store[V]):
         return [self._take(row) for row in rows]
 
     def counts_after(self, time: int) -> tuple[int, int]:
-        """Return what `records` and `size_bytes` would be after `release(time)`."""
+        """Return the values that `records` and `size_bytes` would have after `release(time)`."""
         records, size = self.records, self.size_bytes
         first = self._marks.get(_FIRST, FOREVER)
         if first <= time:
@@ -217,8 +217,9 @@ class SuppressBuffer(Store[V]):
         return records, size
 
     def evict(self) -> Suppressed[V]:
-        """Take out the oldest update. Raises IndexError if the buffer is empty."""
-        # In ranges that grow: a scan costs as much as there are changed rows in its range, deleted ones included.
+        """Remove and return the oldest update. Raise IndexError if the buffer is empty."""
+        # Scan ranges of increasing width, because the cost of a scan is the number of changed rows in its range,
+        # including deleted ones.
         start, width = self._marks.get(_FIRST, FOREVER), 1
         while start < FOREVER:
             oldest = next(self._rows.scan(pack_time(start), pack_time(start + width)), None)
@@ -252,7 +253,7 @@ class SuppressBuffer(Store[V]):
 
 
 def key_and_window(row: bytes) -> tuple[str, Window | None]:
-    """Return what a row of a SuppressBuffer holds the newest update of."""
+    """Return the key and the window of a row of a SuppressBuffer. None: there is no window."""
     key, at = split_text(row, WIDTH)
     window = Window(unpack_time(row, at), unpack_time(row, at + WIDTH))
     return key, None if window == _NO_WINDOW else window
@@ -263,7 +264,7 @@ def _make_suppressed(row: bytes, update: Stamped[Held[V]]) -> Suppressed[V]:
 
 
 def _first_time(rows: Rows[Any], marks: Marks) -> int | None:
-    """Return the time of a buffer's first row, in ms; None: there is none. Its mark may lie before it: it is moved."""
+    """Return the time of a buffer's first row, in ms, or None if the buffer is empty. Set the mark to this time."""
     first = marks.get(_FIRST, FOREVER)
     if first == FOREVER:
         return None

@@ -1,4 +1,4 @@
-"""The directory of a task's block log, stored in the state with the blocks."""
+"""The directory of a task's block log."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ NO_BLOCK = -1
 
 @dataclass(frozen=True, slots=True)
 class Delta:
-    """All changes of one batch, in blocks `block` .. `block + count - 1`."""
+    """The changes between two snapshots, in the blocks `block` to `block + count - 1`."""
 
     sequence: int
     tag: bytes
@@ -25,9 +25,9 @@ class Delta:
 
 @dataclass(frozen=True, slots=True)
 class Chunk:
-    """All rows from key `start` up to the next chunk's start, as they stood after delta `folded`.
+    """The rows from key `start` up to the next chunk's start, as of delta `folded`.
 
-    Its block may hold rows outside that range: they are out of date and don't count.
+    Its block may also contain rows outside of this range. They are outdated and ignored.
     """
 
     start: bytes
@@ -37,12 +37,14 @@ class Chunk:
 
 @dataclass(frozen=True, slots=True)
 class Directory:
-    """The live blocks. Chunks are in key order, the first starts at the empty key; deltas are in order of sequence.
+    """The live blocks of a log.
 
     Args:
-        cursor: key at which folding resumes.
-        credit: bytes that folding may write.
-        next_block: number of the next block written.
+        chunks: Chunks in order of keys. The first one starts at the empty key.
+        deltas: Deltas in order of sequence numbers.
+        cursor: Key at which folding resumes.
+        credit: Bytes that folding may write.
+        next_block: Number of the next block.
     """
 
     chunks: tuple[Chunk, ...] = (Chunk(b"", -1, NO_BLOCK),)
@@ -58,12 +60,12 @@ class Directory:
 
     @property
     def sequence(self) -> int:
-        """Sequence number of the newest delta; -1 when there is none."""
+        """Sequence number of the newest delta; -1 if there is no delta."""
         return self.deltas[-1].sequence if self.deltas else -1
 
     def after(self, tag: bytes) -> tuple[Delta, ...] | None:
-        """Return the deltas that bring a table from `tag` up to date, or None if they are gone."""
-        # From the newest: a table that is only a little behind is the common case.
+        """Return the deltas that update a table with `tag` to the newest state, or None if they are gone."""
+        # Search from the newest one, because most tables are only slightly behind.
         for index in range(len(self.deltas) - 1, -1, -1):
             if self.deltas[index].tag == tag:
                 return self.deltas[index + 1 :]
@@ -71,19 +73,19 @@ class Directory:
 
 
 def folded_at(chunks: Sequence[Chunk], starts: Sequence[bytes], key: bytes) -> int:
-    """Return the sequence up to which `key`'s chunk contains every change."""
+    """Return the sequence number up to which the chunk of `key` contains all changes."""
     return chunks[bisect_right(starts, key) - 1].folded
 
 
 def replace_range(
     chunks: tuple[Chunk, ...], start: bytes, end: bytes | None, folded: int, block: int
 ) -> tuple[Chunk, ...]:
-    """Return the chunks with [start, end) (None: to the end) taken over by a new chunk."""
+    """Return the chunks with the range [start, end) (None: to the end) replaced by a new chunk."""
     before = [chunk for chunk in chunks if chunk.start < start]
     after = [chunk for chunk in chunks if end is not None and chunk.start >= end]
     if end is not None and (not after or after[0].start > end):
-        # The new chunk ends within an older one, whose rest keeps its block. Rows of that block before `end` no longer
-        # count.
+        # The new chunk ends within an older one, whose remaining range keeps its block. Rows of that block before `end`
+        # are ignored from now on.
         covering = max((chunk for chunk in chunks if chunk.start < end), key=lambda chunk: chunk.start)
         after.insert(0, Chunk(end, covering.folded, covering.block))
     replaced = (*before, Chunk(start, folded, block), *after)
@@ -92,5 +94,5 @@ def replace_range(
 
 
 def are_whole(chunks: Sequence[Chunk]) -> bool:
-    """Return whether chunks hold each key exactly once: they begin at the empty key, and each behind the one before."""
+    """Return whether chunks contain each key exactly once: they begin at the empty key and have ascending starts."""
     return chunks[0].start == b"" and all(one.start < other.start for one, other in pairwise(chunks))

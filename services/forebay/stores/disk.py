@@ -1,4 +1,4 @@
-"""A task's table on local disk, for state larger than memory: LMDB, rebuilt from the changelogs when in doubt."""
+"""A task's table on local disk, for state larger than memory, in LMDB."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _LARGEST_BUFFER = 4 << 20
 _WRITTEN_AT_ONCE = 10_000
 """LMDB bounds a transaction to 131,071 changed pages. A row changes a few."""
 _WAITING_ROW_BYTES = 200
-"""What a row in the buffer takes in addition to its key and its value."""
+"""Bytes that a row in the buffer uses in addition to its key and its value."""
 _FILE_PAGE_BYTES = 4096
 _MISSING: Any = object()
 
@@ -36,20 +36,20 @@ class DiskUnavailable(Unavailable):
 
 
 class DiskTable:
-    """An ordered table on local disk, of this worker alone (implements `Table`).
+    """An ordered table on local disk, which only this worker uses (implements `Table`).
 
-    The changelogs hold the truth, so nothing is synced, no two processes share a file, and the file has no name once it
-    is open: however the process ends, the disk space is released. After a failed `apply` the table has no tag; `clear`
-    begins with a new file, so a disk that was full leaves no damage behind.
+    The table can be rebuilt from the changelogs, so nothing is synced. No two processes share a file. The file has no
+    name once it is open, so that its disk space is released however the process ends. After a failed `apply`, the table
+    has no tag. `clear` begins with a new file, so that a disk that was full leaves no damage.
 
-    Changed rows wait in a buffer, in which a row that changes again is replaced. A full buffer is written in the order
-    of the keys. The file is mapped into memory. Its disk space is allocated before the mapping grows, because a write
-    to a mapping without space would kill the process.
+    Changed rows are buffered, so that a row that changes again is replaced in the buffer. A full buffer is written in
+    the order of the keys. The file is mapped into memory. Its disk space is allocated before the mapping grows, because
+    a write to mapped memory without disk space would kill the process.
 
     Args:
-        directory: where to create the file; the system's temporary directory if empty.
-        name: begins the name of the directory that the file is created in.
-        memory_bytes: most memory for mapped pages of the file. The buffer takes at most 1/32 as much, and 4 MB.
+        directory: Directory of the file; "": the system's temporary directory.
+        name: Prefix of the name of the subdirectory in which the file is created.
+        memory_bytes: Maximum memory for mapped pages of the file. The buffer uses at most 1/32 of it, and at most 4 MB.
     """
 
     def __init__(self, directory: str, name: str, memory_bytes: int = 256 << 20) -> None:
@@ -57,7 +57,7 @@ class DiskTable:
         self._name = name
         self._most_mapped = memory_bytes
         self._most_waiting = min(self._most_mapped // 32, _LARGEST_BUFFER)
-        # The directory survives a process that was killed before its file lost its name.
+        # If a process was killed before it removed its file's name, its directory is still there.
         make_private_directory(self._base)
         remove_leftovers(self._base, name)
         self._forget()
@@ -70,7 +70,7 @@ class DiskTable:
         self._waiting: dict[bytes, bytes | None] = {}
         self._waiting_bytes = 0
         self._lengths: dict[bytes, int] = {}
-        """Lengths of the values read since the last `apply`; -1: there is no row."""
+        """Lengths of the values that were read since the last `apply`; -1: there is no row."""
         self._is_empty = True
         self._touched, self._mapped_bytes = 0, _FIRST_BYTES
 
@@ -78,23 +78,23 @@ class DiskTable:
         folder = Path(tempfile.mkdtemp(prefix=f"{self._name}-{os.getpid()}-", dir=self._base))
         file = folder / "rows.lmdb"
         try:
-            # Not locked, because no other process has the file; not synced, because the changelogs hold the truth;
-            # written through the mapping, because `pwrite` takes half as much CPU again.
+            # No lock, because no other process has the file. No sync, because the changelogs have all rows. Write
+            # through the mapping, because `pwrite` needs 1.5 times as much CPU time.
             self._env = lmdb.open(
                 str(file), _FIRST_BYTES, subdir=False, lock=False, sync=False, writemap=True, readahead=False
             )
-            # A descriptor of our own, for allocating disk space: below, the file loses its name.
+            # Open another descriptor for allocating disk space, because the file's name is removed below.
             self._file = FileIO(file, "r+")
             allocate(self._file.fileno(), 0, _FIRST_BYTES)
         except (OSError, lmdb.Error) as error:
             raise self._unavailable("can't be created", error) from error
         finally:
-            # The open descriptors keep the file. However the process ends, the system releases its space.
+            # The open descriptors keep the file. The system releases its space however the process ends.
             shutil.rmtree(folder, ignore_errors=True)
         self._read()
 
     def _read(self) -> None:
-        # One read transaction serves all reads until the next write, so that a `get` does not begin and end its own.
+        # Use one read transaction for all reads until the next write, so that `get` need not begin and end one.
         self._reader = self._env.begin()
         self._stored = self._reader.get
 
@@ -141,15 +141,15 @@ class DiskTable:
             last = page[-1][0]
 
     def _page(self, start: bytes, last: bytes, size: int) -> list[tuple[bytes, bytes]]:
-        """Return the next entries of the file from `start` on, or after `last`."""
+        """Return the next entries of the file, at or after `start` or, if it is not empty, after `last`."""
         self._write()
         with self._reader.cursor() as cursor:
             if not cursor.set_range(last or seek_key(start)):
                 return []
             if last and cursor.key() == last and not cursor.next():
                 return []
-            # A copy: rows may change before the scan continues, and an open cursor would keep pages from being used
-            # again.
+            # Copy the entries. Rows may change before the scan continues, and an open cursor would prevent LMDB from
+            # reusing pages.
             return list(islice(cursor.iternext(), size))
 
     def scan_reverse(self, start: bytes, end: bytes | None = None) -> Iterator[tuple[bytes, bytes]]:
@@ -167,31 +167,31 @@ class DiskTable:
             last = page[-1][0]
 
     def _page_before(self, end: bytes | None, last: bytes, size: int) -> list[tuple[bytes, bytes]]:
-        """Return the entries of the file before `end` (None: from the last one), or before `last`, in reverse order."""
+        """Return the entries of the file before `end` (None: open) or `last`, if it is not empty, in reverse order."""
         self._write()
         high = last or (None if end is None else seek_key(end))
         with self._reader.cursor() as cursor:
             if high is None or not cursor.set_range(high):
                 is_there = cursor.last()
             else:
-                # A long `end` lies within an entry, which also has rows before it.
+                # A long `end` is within an entry, which may also contain rows before it.
                 is_there = (not last and len(high) == LONG and cursor.key() == high) or cursor.prev()
             return list(islice(cursor.iterprev(), size)) if is_there else []
 
     def apply(self, changes: Iterable[Change], tag: bytes) -> None:
         self._tag = NO_TAG
-        # The tag is gone until the end: if a write fails, the table must not look as it did at its last commit.
+        # The table has no tag until the end, so that after a failure it is not mistaken for that of the last commit.
         waiting, lengths, size, count, taken = self._waiting, self._lengths, 0, 0, 0
         self._touched += len(lengths)
         prefix, held = b"", [0, 0]
         for key, value in changes:
-            # A store's rows come together, so its counts are looked up once for them.
+            # A store's rows are adjacent, so its counts are looked up once for all of them.
             if not prefix or not key.startswith(prefix):
                 prefix, held = self._sizes.held_by(key)
             before = waiting.get(key, _MISSING)
             if before is _MISSING:
                 taken += len(key) + _WAITING_ROW_BYTES
-                # Most rows that change were read before. Their lengths are known, so the sizes cost no second look-up.
+                # Most changed rows were read before. Their lengths are known, so the sizes need no second lookup.
                 before_length = lengths.get(key)
                 if before_length is None:
                     before_length = self._length(key)
@@ -215,7 +215,7 @@ class DiskTable:
         self._tag = tag
 
     def _length(self, key: bytes) -> int:
-        # Nothing was written to the file yet, as in a restore: no row can be there.
+        # Nothing was written to the file yet, as in a restore, so the row can't exist.
         if self._is_empty:
             return -1
         self._touched += 1
@@ -223,7 +223,7 @@ class DiskTable:
         return -1 if value is None else len(value)
 
     def _write(self) -> None:
-        """Write the buffer to the file. If that fails, the buffer still has all its rows."""
+        """Write the buffer to the file. If this fails, the buffer still has all rows."""
         if not self._waiting:
             return
         keys = sorted(self._waiting)
@@ -234,12 +234,12 @@ class DiskTable:
         self._touched += len(keys)
         self._waiting.clear()
         self._waiting_bytes, self._is_empty = 0, False
-        # Mapped pages count as this process's memory. Mapping the file again releases them, and the system caches them.
+        # Mapped pages count as memory of this process. Mapping the file again releases them to the system's cache.
         if self._touched * _FILE_PAGE_BYTES > self._most_mapped < self._mapped_bytes:
             self._map(self._mapped_bytes)
 
     def _is_written(self, keys: list[bytes]) -> bool:
-        """Write the rows of keys in one transaction; return False, with nothing written, if they need a larger file."""
+        """Write the rows of keys in one transaction. If they need a larger file, write nothing and return False."""
         waiting, rows, others = self._waiting, [], []
         for key in keys:
             value = waiting[key]
@@ -247,7 +247,7 @@ class DiskTable:
                 others.append(key)
             else:
                 rows.append((key, value))
-        # A reader's view of the file would keep pages from being used again.
+        # A read transaction would prevent LMDB from reusing pages.
         self._reader.abort()
         try:
             with self._env.begin(write=True) as writer:
@@ -268,7 +268,7 @@ class DiskTable:
         size = self._mapped_bytes + max(self._mapped_bytes // 4, _FIRST_BYTES)
         size -= size % _FIRST_BYTES
         try:
-            # Before the mapping grows: a write to mapped pages without disk space ends the process by a signal.
+            # Allocate space before the mapping grows. A write to mapped pages without disk space kills the process.
             allocate(self._file.fileno(), self._mapped_bytes, size)
         except OSError as error:
             raise self._unavailable(f"can't grow to {size >> 20} MB", error) from error
@@ -287,7 +287,7 @@ class DiskTable:
         return DiskUnavailable(f"table {self._name}: its file in {self._base} {what}: {error}; {remedy}")
 
     def clear(self) -> None:
-        # A new file, not deleted rows: LMDB would keep the pages, and a file that failed may be damaged.
+        # Create a new file instead of deleting rows. LMDB would keep the pages, and the file may be damaged.
         self._forget()
         self.close()
         self._open_unnamed()

@@ -1,4 +1,4 @@
-"""The files of tables on disk: their space, and what ended processes left behind."""
+"""The files of tables on disk: allocation of space, and removal of files of ended processes."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _ZEROS = bytes(1 << 20)
 
 
 def page_sizes() -> Iterator[int]:
-    """Yield the numbers of rows that a scan reads at a time: few first, for many scans end after a row or two."""
+    """Yield the numbers of rows that a scan reads at a time. They begin small, because many scans end early."""
     size = _FIRST_PAGE
     while True:
         yield size
@@ -22,17 +22,17 @@ def page_sizes() -> Iterator[int]:
 
 
 def allocate(file: int, before: int, size: int) -> None:
-    """Allocate disk space for the bytes of a file from `before` to `size`. Raises OSError: the disk is full."""
+    """Allocate disk space for the bytes of a file from `before` to `size`. Raise OSError if the disk is full."""
     if hasattr(os, "posix_fallocate"):
         os.posix_fallocate(file, before, size - before)
         return
-    # macOS has no such call. Nothing was written to these bytes yet.
+    # macOS has no such call. Write zeros, because nothing was written to these bytes yet.
     for at in range(before, size, len(_ZEROS)):
         os.pwrite(file, _ZEROS[: size - at], at)
 
 
 def remove_leftovers(base: Path, name: str) -> None:
-    """Remove directories of tables of that name whose process has ended: releases up to 0.1 left them behind."""
+    """Remove directories of tables with this name whose process has ended. Releases up to 0.1 did not remove them."""
     pattern = re.compile(re.escape(name) + r"-(\d+)-\w{8}")
     for folder in base.iterdir():
         match = pattern.fullmatch(folder.name)
@@ -41,7 +41,7 @@ def remove_leftovers(base: Path, name: str) -> None:
 
 
 def _is_another(process: int) -> bool:
-    """Return whether it is a process that lives, and not this one."""
+    """Return whether a process is running and is not this one."""
     if process == os.getpid():
         return False
     try:

@@ -1,7 +1,7 @@
-"""Rows that hold event ids: of bounded size, and readable under another retention than the one they were written under.
+"""Rows with event ids, which have a limited size and remain readable if the retention changes.
 
-A row's key says until which stream time its ids came. Releases up to 0.1 wrote the number of a time bucket there, whose
-length follows only from the retention, and all ids of a commit and bucket into one row.
+A row's key contains the stream time until which its ids were accepted. In releases up to 0.1 it contained the number of
+a time bucket, whose length depends on the retention, and all ids of a commit and bucket were in one row.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from dataclasses import dataclass
 PREFIX = b"\x01dedupe\0"
 ID_BYTES = 16
 IDS_PER_ROW = 4096
-"""64 KiB: far below any topic's max.message.bytes, also where the rows of many tasks are joined."""
+"""64 KiB per row, far below the max.message.bytes of a topic."""
 
 _ROW = struct.Struct(">qqI")
 _BUCKET_ROW = struct.Struct(">qq")
@@ -22,11 +22,11 @@ _JOINED = -1
 
 @dataclass(frozen=True, slots=True)
 class RowKey:
-    """What a row's key says.
+    """The content of a row's key.
 
     Args:
-        until: stream time (ms) until which its ids were accepted; or the number of a bucket.
-        is_bucket: which of the two.
+        until: Stream time (ms) until which its ids were accepted, or the number of a bucket.
+        is_bucket: Whether `until` is the number of a bucket.
     """
 
     until: int
@@ -34,13 +34,19 @@ class RowKey:
 
 
 def id_rows(until: int, batch: int, ids: list[bytes]) -> Iterator[tuple[bytes, bytes]]:
-    """Return ids accepted until stream time `until` (ms) as rows; `batch`, the batch's number, makes their keys."""
+    """Return ids as rows.
+
+    Args:
+        until: Stream time (ms) until which the ids were accepted.
+        batch: Number of the commit, which is part of the rows' keys.
+        ids: Ids of ID_BYTES each.
+    """
     for part, portion in enumerate(_portions(ids)):
         yield PREFIX + _ROW.pack(until, batch, part), portion
 
 
 def read_row_key(row_key: bytes) -> RowKey:
-    """Return what a row's key says, in either format."""
+    """Return the content of a row's key, in either format."""
     packed = row_key[len(PREFIX) :]
     if len(packed) == _BUCKET_ROW.size:
         return RowKey(_BUCKET_ROW.unpack(packed)[0], True)
@@ -48,15 +54,15 @@ def read_row_key(row_key: bytes) -> RowKey:
 
 
 def as_of_another(row_key: bytes, number: int) -> bytes:
-    """Return a row's key as one that no row of its new task has, if the rows of several come together.
+    """Return a key for a row that no other row of its new task has, if a task gets the rows of several tasks.
 
     Args:
-        number: distinguishes the tasks that the rows come from.
+        number: Number of the task that the row comes from.
     """
     packed = row_key[len(PREFIX) :]
     if len(packed) != _ROW.size:
         return row_key
-    # Two tasks may have used the same number at the same stream time and commit.
+    # Two tasks may have written the same key, with the same stream time and commit number.
     until, batch, part = _ROW.unpack(packed)
     return PREFIX + _ROW.pack(until, batch, (part + ((number + 1) << 16)) % (1 << 32))
 
@@ -67,7 +73,7 @@ def split_ids(value: bytes) -> list[bytes]:
 
 
 def merge_rows(rows: Mapping[bytes, bytes]) -> dict[bytes, bytes]:
-    """Return rows of several tasks as rows of bounded size, each id once; later batches' rows never meet them."""
+    """Return rows of limited size with each id of the rows of several tasks. No later commit writes the same keys."""
     ids: dict[RowKey, dict[bytes, None]] = {}
     for row_key, value in sorted(rows.items()):
         ids.setdefault(read_row_key(row_key), {}).update(dict.fromkeys(split_ids(value)))

@@ -1,4 +1,4 @@
-"""Which decoded rows a store keeps from commit to commit: about those that were used last."""
+"""The cache of a store's decoded rows, which keeps approximately those that were used last."""
 
 from __future__ import annotations
 
@@ -9,25 +9,25 @@ V = TypeVar("V")
 
 _FEW = 5_000
 _OF_USE = 0.02
-"""A generation of more than a few rows is kept only if this share of the gets was answered without the table."""
+"""Hit rate below which a generation of more than _FEW rows is dropped."""
 
 
 class Generations:
-    """Divides decoded rows by age into a young generation and an older one.
+    """A division of cached rows into a young and an older generation.
 
-    A row that is used moves to the young generation. Once that is full it becomes the older one, and the rows of the
-    older one, which were not used meanwhile, are dropped. This is nearly a least-recently-used order, without the cost
-    of keeping such an order at each get. Generations grow while they are of use, so that a store whose rows seldom
-    return does not fill the memory with objects.
+    A row that is used moves to the young generation. When this is full, it becomes the older generation, and the rows
+    of the previous older generation, which were not used in the meantime, are dropped. This approximates a
+    least-recently-used order without the cost of maintaining that order at each get. Generations grow only while they
+    have hits, so that a store whose rows are rarely read again does not fill the memory with objects.
 
     Args:
-        most: rows to keep at most.
+        most: Maximum number of rows.
     """
 
     __slots__ = ("_gets_before", "_largest", "_loads_before", "_most_older", "_size")
 
     def __init__(self, most: int) -> None:
-        # Until it is full, a young generation takes a third, so the older one may take the rest.
+        # The young generation has at most a third of the rows, so the older one may have the rest.
         self._largest = most // 3
         self._most_older = most - self._largest
         self._size = min(_FEW, self._largest)
@@ -36,11 +36,11 @@ class Generations:
     def next(
         self, young: dict[bytes, V], older: dict[bytes, V], gets: int, loads: int
     ) -> tuple[dict[bytes, V], dict[bytes, V]]:
-        """Return the two generations that the next commit begins with.
+        """Return the young and the older generation for the next commit.
 
         Args:
-            gets: reads by key so far.
-            loads: how many of them read the table.
+            gets: Number of reads by key so far.
+            loads: Number of those that read the table.
         """
         if len(young) <= self._size:
             return young, older

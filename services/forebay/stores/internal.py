@@ -1,4 +1,4 @@
-"""Prefixes of a task's internal rows that are no store's."""
+"""Prefixes of a task's internal rows that do not belong to a store."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ PARKED = b"\x01parked\0"
 PARKED_TIMES = b"\x01times"
 """Key of the parked row that has the position under which a topic was last read, while no sub-topology reads it.
 
-The offsets of the topic stay at their place, but the times and senders of the place's later positions are another
-sub-topology's. With these times, records that waited would be late. Without the topic's senders, records of a
-repartition that were read ahead would be used twice.
+The topic's offsets remain in the position, but the position's later times and senders are those of another
+sub-topology. With these times, records that waited would be late. Without the topic's senders, records of a repartition
+that were read ahead would be processed twice.
 """

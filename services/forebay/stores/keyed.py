@@ -1,8 +1,8 @@
 """Stores whose keys are not text: numbers, UUIDs, records, keys with a window.
 
-A key is kept as the row text of its format behind a mark, so it sorts as in a stream of that format. A text is kept as
-it is, behind all of them, so a processor of a stream with other keys can still use texts of its own. The rows of a
-table, which a processor may share, have no mark.
+A key is stored as a mark and the row text of its format, so that it sorts as in a stream of that format. Texts are
+stored unchanged and sort after these keys, so that a processor of a stream with other keys can use texts, too. The rows
+of a table, which a processor may share, have no mark.
 """
 
 from __future__ import annotations
@@ -15,14 +15,14 @@ from typing import Any
 from forebay.formats import Format
 
 MARK = "\x01"
-"""Begins the keys that are not texts."""
+"""Prefix of keys that are not texts."""
 _NAMES = frozenset({"key", "key_from", "key_to", "start", "end"})
 _CLASSES: dict[type[Any], type[Any]] = {}
 _INNER = frozenset({"adapt", "bind", "with_read_back", "with_keys", "restore"})
 
 
 def text_of(store: str, kind: Format[Any], mark: str, key: Any) -> Any:
-    """Return the text under which a store keeps a key. Raises TypeError: it is neither a text nor of the format."""
+    """Return the text that a store writes for a key. Raise TypeError if it is neither a text nor of the format."""
     if key is None or isinstance(key, str):
         return key
     if not isinstance(key, kind.type) or kind.row is None:
@@ -34,14 +34,14 @@ def text_of(store: str, kind: Format[Any], mark: str, key: Any) -> Any:
 
 
 def key_of(kind: Format[Any], mark: str, text: Any) -> Any:
-    """Return the key that a store keeps under a text."""
+    """Return the key of a text that a store wrote."""
     if not isinstance(text, str) or not text.startswith(mark) or kind.of_row is None:
         return text
     return kind.of_row(text[len(mark) :])
 
 
 def keyed_class(kind: type[Any]) -> type[Any]:
-    """Return the class of a kind of stores that takes keys of `_key_format` and returns them."""
+    """Return a subclass of a store class that accepts and returns keys of `_key_format`."""
     if kind not in _CLASSES:
         _CLASSES[kind] = _make_keyed_class(kind)
     return _CLASSES[kind]
@@ -83,7 +83,7 @@ def _converting(method: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def _entry(kind: Format[Any], mark: str, entry: Any) -> Any:
-    """Return an entry of a store with its key instead of the key's text."""
+    """Return an entry of a store with its key in place of the key's text."""
     if hasattr(entry, "_replace"):
         return entry._replace(key=key_of(kind, mark, entry.key)) if "key" in entry._fields else entry
     if type(entry) is tuple and entry and isinstance(entry[0], str):

@@ -1,4 +1,4 @@
-"""The store formats that wrote a task's rows, recorded with the rows: another format would misread them."""
+"""Records of the store formats in which a task's rows were written, so that no other format misreads them."""
 
 from __future__ import annotations
 
@@ -18,38 +18,40 @@ PREFIX = KINDS
 
 
 class OnChange(Enum):
-    """What to do with a store's rows if its declared format has changed."""
+    """What happens to a store's rows if its declared format has changed."""
 
     REFUSE = "refuse"
     CONVERT = "convert"
 
 
 class KindChanged(DeclarationChanged):
-    """A store declares another format than its rows were written in; the message names both and the remedy."""
+    """A store declares another format than the one of its rows. The message names both and says what to do."""
 
 
 def recorded_kind(table: Table, store: str) -> str:
-    """Return the declaration that wrote a store's rows; "" if none is recorded."""
+    """Return the declaration with which a store's rows were written; "" if none is recorded."""
     return (table.get(PREFIX + store.encode()) or b"").decode()
 
 
 def recorded_formats(table: Table, stores: Iterable[str]) -> dict[str, RowValue]:
-    """Return what the rows of each store consist of; nothing for stores whose declaration is not recorded."""
+    """Return the layout of the values of each store's rows, except for stores whose declaration is not recorded."""
     kinds = {store: recorded_kind(table, store) for store in stores}
     return {store: row_value_of(recorded) for store, recorded in kinds.items() if recorded}
 
 
 class Kinds:
-    """One row per store of a task, under PREFIX and the store's name: the kind, and the settings that matter.
+    """The recorded declarations of a task's stores: a row per store, with PREFIX and the store's name as its key.
 
-    It is written with the first change of the store. Rows without it were written by a release that kept none,
-    and count as written by the store that is declared.
+    The row is written with the first change of the store. Rows of a store without it were written by a release that
+    recorded nothing. The declared format is assumed for them.
 
     Args:
-        service: named in remedies.
-        stores: bound to the task's rows.
-        codecs: by store.
-        key_format_of: returns the formats of keys.
+        service: Name of the service, for messages.
+        stores: Stores, bound to the task's rows.
+        lent: Rows of the task.
+        codecs: Codecs of the values, by store.
+        on_change: What happens to rows of another format.
+        key_format_of: Function that returns the format of a store's keys.
     """
 
     def __init__(
@@ -70,21 +72,21 @@ class Kinds:
         self._old: list[Rows[Any]] = []
         self._layouts = Layouts(service, stores, self._has_changes, self._decode_first, key_format_of)
         self.conversions: list[Conversion] = []
-        """What this batch converted."""
+        """Conversions in this commit."""
 
     def load(self, table: Table, stream_time: int) -> None:
-        """Compare what `table` records with what is declared, and convert if that was asked for.
+        """Compare the recorded declarations with the stores, and convert rows if this was requested.
 
         Args:
-            stream_time: of the task (ms): what values without a timestamp get.
+            stream_time: Stream time of the task (ms), which becomes the timestamp of values without one.
 
         Raises:
-            KindChanged: they differ, and conversion was not asked for or does not exist.
+            KindChanged: They differ, and a conversion was not requested or does not exist.
         """
         self._unwritten.clear()
         self._old.clear()
         self.conversions.clear()
-        # First: a conversion reads the rows, and no conversion changes what their keys and values consist of.
+        # Check the layouts first. A conversion reads the rows, and none of them changes the formats of keys and values.
         self._layouts.check(table)
         for name, store in self._stores.items():
             recorded = recorded_kind(table, name)
@@ -101,7 +103,7 @@ class Kinds:
         self._layouts.check_rows()
 
     def changes(self) -> Iterator[Change]:
-        """Yield this batch's changes as table rows."""
+        """Yield the changes of this commit as table rows."""
         for rows in self._old:
             yield from rows.changes()
         for name in self._changed_stores():
@@ -109,7 +111,7 @@ class Kinds:
         yield from self._layouts.changes()
 
     def settle(self) -> None:
-        """Begin a batch: the changes so far are in the table. Call it before the stores' rows are settled."""
+        """Begin the next commit. The changes are in the table now. Call this before the stores' rows are settled."""
         self._layouts.settle()
         if self._unwritten:
             for name in self._changed_stores():

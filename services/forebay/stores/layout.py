@@ -1,4 +1,4 @@
-"""Where the record key that a row belongs to is among the row's bytes."""
+"""The position of the record key in a row's key."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from forebay.stores.keys import WIDTH, split_text
 
 
 class Ending(Enum):
-    """What follows a key in a row."""
+    """The bytes that follow the record key in a row's key."""
 
     NOTHING = "nothing"
     TERMINATOR = "a terminator, then more"
@@ -17,17 +17,18 @@ class Ending(Enum):
 
 @dataclass(frozen=True, slots=True)
 class KeyPlace:
-    """The place of the key in rows of one kind.
+    """The position of the record key in rows of one kind.
 
     Args:
-        times: packed times before it.
+        times: Number of packed times before it.
+        ending: What follows it.
     """
 
     times: int
     ending: Ending
 
     def key(self, row: bytes) -> str:
-        """Return the key of a row."""
+        """Return the record key of a row."""
         at = self.times * WIDTH
         return row[at:].decode() if self.ending is Ending.NOTHING else split_text(row, at)[0]
 
@@ -39,4 +40,4 @@ BEHIND_TWO_TIMES = KeyPlace(2, Ending.TERMINATOR)
 REST_BEHIND_A_TIME = KeyPlace(1, Ending.NOTHING)
 
 OWN = ""
-"""The kind of a store's own rows; the others are named as they are opened (`TaskStores.internal`)."""
+"""The kind of a store's own rows. Other kinds have the names with which they are opened (`TaskStores.internal`)."""

@@ -1,4 +1,4 @@
-"""The formats of a store's keys and values, recorded with its rows: another format would misread them silently."""
+"""Records of the formats of a store's keys and values, so that no other format silently misreads its rows."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ from forebay.formats.identities import (
     Misread,
     columns_of,
     has_columns,
+    is_computed,
     is_marked,
     merge_identities,
     reads_alike,
@@ -26,24 +27,24 @@ from forebay.stores.table import Change, Table, prefix_end
 
 PREFIX = b"\x01layout\0"
 _MARK = b"\0"
-"""Begins a layout with names. Earlier builds of 0.3 recorded only columns, which do not begin with it."""
-KEYS = "keys"
-_VALUES, _WINDOWS = "values", "windows"
-_PARTS = (_VALUES, KEYS, _WINDOWS)
+"""Prefix of a layout with names. Earlier builds of 0.3 recorded only columns, without this prefix."""
+KEYS, VALUES = "keys", "values"
+_WINDOWS = "windows"
+_PARTS = (VALUES, KEYS, _WINDOWS)
 _CHECKED_ROWS = 100
 _CHECKED_ROWS_OF_EDITS = 200_000
-"""Of all edited stores of a task. They take a second or two. A worker that opens a task is expected to respond within a
-minute."""
+"""Number of rows of a task's edited stores that are decoded. This takes a second or two. A worker that opens a task
+must respond within a minute."""
 
 KeyFormatOf = Callable[[str], Format[Any] | None]
 """Returns the format of a store's keys by the store's name. None: the keys are texts."""
 
 
 class DecodeFirst(Protocol):
-    """Function that decodes the first rows of a store."""
+    """A function that decodes the first rows of a store."""
 
     def __call__(self, name: str, most: int, /) -> int:
-        """Decode rows of the store of a name, up to `most`; return their number."""
+        """Decode up to `most` rows of the store with this name. Return their number."""
         ...
 
 
@@ -52,11 +53,11 @@ Layout = dict[str, Identity]
 
 
 class DeclarationChanged(Exception):
-    """A store's rows have another format than the declared one; the message names both and the remedy."""
+    """A store's rows have another format than the declared one. The message names both and says what to do."""
 
 
 def key_formats_of(processor: object) -> KeyFormatOf:
-    """Return the function from a store's name to the format of its keys, as far as a processor knows it."""
+    """Return the function from a store's name to the format of its keys. Without one, all keys are texts."""
     return getattr(processor, "key_format_of", lambda _store: None)
 
 
@@ -66,23 +67,23 @@ def layout_of(store: Store[Any], key_format_of: KeyFormatOf) -> Layout:
     keys = store.key_identity
     if keys is None:
         keys = (key_format_of(store.name) or TEXT).identity if kind is None else with_mark(kind.identity)
-    return {_VALUES: store.format.identity, KEYS: keys, _WINDOWS: store.windows or None}
+    return {VALUES: store.format.identity, KEYS: keys, _WINDOWS: store.windows or None}
 
 
 def encode_layout(layout: Layout) -> bytes:
-    """Return a layout as it is recorded."""
+    """Return the bytes in which a layout is recorded."""
     return _MARK + json.dumps(layout, ensure_ascii=False, separators=(",", ":"), sort_keys=True).encode()
 
 
 def decode_layout(data: bytes) -> Layout:
-    """Return the recorded layout."""
+    """Return the layout of recorded bytes."""
     if data.startswith(_MARK):
         return dict(json.loads(data[len(_MARK) :]))
-    return {_VALUES: columns_of(data.decode())}
+    return {VALUES: columns_of(data.decode())}
 
 
 def merge_layouts(recorded: Layout, declared: Layout) -> Layout:
-    """Return the layout of a store that has rows of both. Raises Misread with both in words."""
+    """Return the layout of a store with rows of two layouts. Raise Misread, which describes both, if it can't exist."""
     merged: Layout = {}
     for part in _PARTS:
         before, now = recorded.get(part), declared.get(part)
@@ -103,10 +104,10 @@ def _difference(part: str, before: str, now: str) -> str:
 
 
 def merge_recorded(one: bytes, other: bytes) -> bytes:
-    """Return the layout of rows that two tasks recorded, one of which may not have changed since an edit.
+    """Return the layout for rows of two tasks, one of which may not have written a row since an edit.
 
     Raises:
-        Misread: no format reads the rows of both.
+        Misread: No format can read the rows of both.
     """
     if one == other:
         return one
@@ -121,12 +122,12 @@ def merge_recorded(one: bytes, other: bytes) -> bytes:
 
 
 def merge_with_rows(recorded: Layout, declared: Layout, table: Table, store: Store[Any]) -> Layout:
-    """Return the layout of a store that has rows of both, after a look at the keys if they have another format.
+    """Return the layout of a store with rows of two layouts. If the key formats differ, check the stored keys.
 
-    A store with keys of its stream's format may hold texts alone, which every declaration of it reads.
+    A store that can have keys of its stream's format may contain only texts, which every declaration can read.
 
     Raises:
-        Misread: the declared formats can't read the rows; the message has both in words.
+        Misread: The declared formats can't read the rows. The message describes both.
     """
     try:
         return merge_layouts(recorded, declared)
@@ -148,7 +149,7 @@ def _marked_keys(table: Table, store: Store[Any]) -> Iterator[str]:
 
 
 def refusal_of(table: Table, store: Store[Any], key_format_of: KeyFormatOf) -> str:
-    """Return why a declared store can't read the rows that a table records; "" if it can."""
+    """Return the reason why a declared store can't read the rows of a table; "" if it can."""
     data = table.get(PREFIX + store.name.encode())
     try:
         recorded = {} if data is None else decode_layout(data)
@@ -159,16 +160,17 @@ def refusal_of(table: Table, store: Store[Any], key_format_of: KeyFormatOf) -> s
 
 
 class Layouts:
-    """One row per store: the identities of the formats of its values and keys, and of its windows.
+    """The recorded layouts of a task's stores, in a row per store.
 
-    It is written with the first change of the store. Rows without it were written by a release that recorded none.
-    They count as written in the declared formats, unless the first of them can't be.
+    The row is written with the first change of the store. Rows of a store without it were written by a release that
+    recorded nothing. The declared formats are assumed for them, unless the first rows can't be decoded.
 
     Args:
-        service: named in remedies.
-        stores: of the task.
-        has_changes: returns whether the store of a name changed in this commit.
-        decode_first: decodes the first rows of the store of a name. It raises DecodeError, Unavailable.
+        service: Name of the service, for messages.
+        stores: Stores of the task.
+        has_changes: Function that returns whether the store with a name has changed in this commit.
+        decode_first: Function that decodes the first rows of a store. It raises DecodeError or Unavailable.
+        key_format_of: Function that returns the format of a store's keys.
     """
 
     def __init__(
@@ -186,12 +188,12 @@ class Layouts:
         self._has_changes = has_changes
         self._unwritten = dict.fromkeys(self._declared)
         self._unchecked: dict[str, bytes | None] = {}
-        """Stores whose first rows are decoded, and what is recorded if the reason is an edit."""
+        """Stores whose first rows must be decoded, with the recorded layout if the reason is an edit."""
         self._decoded: dict[str, bytes] = {}
-        """Edited stores whose first rows were decoded, and what was recorded then."""
+        """Edited stores whose first rows were decoded, with the layout that was recorded then."""
 
     def check(self, table: Table) -> None:
-        """Compare what `table` records with what is declared. Raises DeclarationChanged."""
+        """Compare the recorded layouts with the declared ones. Raise DeclarationChanged if rows would be misread."""
         self._unwritten.clear()
         self._unchecked.clear()
         for name, declared in self._declared.items():
@@ -207,13 +209,16 @@ class Layouts:
                 self._unwritten[name] = None
             if data is None and self._stores[name].format.layout:
                 self._unchecked[name] = None
-            elif recorded.get(_VALUES) and not reads_alike(recorded[_VALUES], self._merged[name][_VALUES]):
+            elif recorded.get(VALUES) and not reads_alike(recorded[VALUES], self._merged[name][VALUES]):
                 self._unchecked[name] = data
 
     def check_rows(self) -> None:
-        """Decode the first rows of stores whose format is compatible or not known. Raises DeclarationChanged.
+        """Decode the first rows of stores whose format has changed compatibly or is unknown.
 
-        Otherwise each record would fail that reads such a row.
+        Without this check, each record that reads such a row would fail.
+
+        Raises:
+            DeclarationChanged: A row can't be decoded.
         """
         # A failed commit loads the table again, but the edit is recorded only with the store's next row.
         unchecked = {
@@ -230,7 +235,7 @@ class Layouts:
                     most, edited = max(0, left) // edited, edited - 1
                     left -= self._decode_first(name, most)
             except DecodeError as error:
-                declared = words_of(self._declared[name][_VALUES])
+                declared = words_of(self._declared[name][VALUES])
                 if recorded is not None:
                     what = f"rows from before an edit that {declared} can't read: {error}"
                 else:
@@ -242,29 +247,32 @@ class Layouts:
                     )
                 raise DeclarationChanged(f"store {name} holds {what}. {self._remedies(name, {})}") from error
             except Unavailable:
-                # What the rows need is away, such as a schema registry. The records that read them wait for it.
+                # An external system such as the registry can't be reached. The records that read the rows wait for it.
                 continue
             if recorded is not None:
                 self._decoded[name] = recorded
 
     def _remedies(self, name: str, recorded: Layout) -> str:
         what, named = "the declaration with its formats as they were", "the table, the statement or the store"
+        other = ""
         if self._stores[name].format.layout:
             what, named = "the statement with its columns and aggregates as they were, in their order", "its result"
-        elif has_columns(recorded.get(_VALUES)):
+            if is_computed(recorded.get(VALUES)) or is_computed(self._declared[name][VALUES]):
+                what = "the statements that compute these rows, and their columns and aggregates in order, as they were"
+                # Under another name, it would subtract rows of the table that it never added.
+                other = "run the edited statements as another job, which reads their tables from the beginning"
+        elif has_columns(recorded.get(VALUES)):
             what = "a statement that reads the headers, ROWPARTITION or ROWOFFSET of the table, as before"
-        return (
-            f"Write {what}; or give {named} another name, which begins without rows; or start over with "
-            f"`forebay reset {self._service}`"
-        )
+        other = other or f"give {named} another name, which begins without rows"
+        return f"Write {what}; or {other}; or start over with `forebay reset {self._service}`"
 
     def changes(self) -> Iterator[Change]:
-        """Yield what this commit records."""
+        """Yield the rows that this commit writes."""
         for name in filter(self._has_changes, self._unwritten):
             yield PREFIX + name.encode(), encode_layout(self._merged[name])
 
     def settle(self) -> None:
-        """Begin a commit: the changes so far are in the table. Call it before the stores' rows are settled."""
+        """Begin the next commit. The changes are in the table now. Call this before the stores' rows are settled."""
         if self._unwritten:
             for name in [*filter(self._has_changes, self._unwritten)]:
                 del self._unwritten[name]

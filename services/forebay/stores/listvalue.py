@@ -1,4 +1,4 @@
-"""The list-value store of a task: every value put under a key is kept, in order."""
+"""The list-value store of a task, which stores all values of a key in order."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _PUTS = b"puts"
 class ListValueStore(Store[V]):
     """A store with a list of values per key.
 
-    Each value is a row of its own, so that the cost of an append does not depend on the length of the list.
+    Each value is a separate row, so that the cost of an append does not depend on the length of the list.
 
     Args:
         name: Name of the store. Its changelog topic is `<application>-<name>-changelog`.

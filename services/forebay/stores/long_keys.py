@@ -1,7 +1,7 @@
-"""Rows whose keys are longer than LMDB's keys: those with the same beginning are one entry.
+"""Rows whose keys are too long for LMDB, which are stored in one entry if their keys have the same beginning.
 
-A shorter key is the key of its entry. An entry with a key of exactly `LONG` bytes has all rows whose keys begin with
-it, so the order of the entries is the order of the rows.
+A row with a shorter key is an entry. An entry with a key of exactly `LONG` bytes contains all rows whose keys begin
+with it, so that the order of the entries is the order of the rows.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from typing import Protocol
 import msgspec
 
 LONG = 511
-"""The length of LMDB's longest key; keys of rows are long from here on."""
+"""The length of LMDB's longest key. Row keys of at least this length are long."""
 
 LongRows = list[tuple[bytes, bytes]]
 
@@ -30,7 +30,7 @@ class Writer(Protocol):
 
 
 def seek_key(key: bytes) -> bytes:
-    """Return the key of the entry that a row with `key` would be in."""
+    """Return the key of the entry for a row with `key`."""
     return key[:LONG]
 
 
@@ -40,7 +40,7 @@ def rows_of(entry: bytes | None) -> LongRows:
 
 
 def write_long_row(writer: Writer, key: bytes, value: bytes | None) -> None:
-    """Set a row within its entry, or delete it with None."""
+    """Set a row in its entry. None deletes it."""
     rows = rows_of(writer.get(seek_key(key)))
     at = bisect_left(rows, key, key=lambda row: row[0])
     is_there = at < len(rows) and rows[at][0] == key

@@ -1,4 +1,4 @@
-"""The LRU store of a task: a key-value store that holds at most so many entries."""
+"""The LRU store of a task: a key-value store with a limited number of entries."""
 
 from __future__ import annotations
 
@@ -102,7 +102,7 @@ class LruStore(Store[V], KeyOrderReads[V], KeyPuts[V]):
     def _put(self, key: bytes, value: V) -> int:
         evicted = 0
         if self._rows.get(key) is None:
-            # Kept as a mark: counting the rows at each put would read them all.
+            # The size is a mark, because counting the rows at each put would read all of them.
             size = self._marks.get(_SIZE, 0)
             if size >= self.max_entries:
                 self._remove(self._oldest())
@@ -113,8 +113,9 @@ class LruStore(Store[V], KeyOrderReads[V], KeyPuts[V]):
         return evicted
 
     def _oldest(self) -> bytes:
-        """Return the key used least recently: uses are numbered, and those before the mark are all taken out."""
-        # In ranges that grow: a scan costs as much as there are changed rows in its range, deleted ones included.
+        """Return the least recently used key. Uses are numbered, and all uses before the mark were deleted."""
+        # Scan ranges of increasing width, because the cost of a scan is the number of changed rows in its range,
+        # including deleted ones.
         start, width = self._marks.get(_FIRST, 0), 1
         while True:
             row = next(self._by_use.scan(pack_time(start), pack_time(start + width)), None)
@@ -126,7 +127,7 @@ class LruStore(Store[V], KeyOrderReads[V], KeyPuts[V]):
     def _use(self, key: bytes) -> None:
         uses, last = self._marks.get(_USES, 0), self._used.get(key)
         if last is not None:
-            # It was also used last. Repeated reads of one key therefore write nothing.
+            # If the key was also the last one used, write nothing. Repeated reads of one key are therefore cheap.
             if last == uses:
                 return
             self._by_use.put(pack_time(last), None)

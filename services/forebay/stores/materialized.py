@@ -1,4 +1,4 @@
-"""How a store is kept: its name, cache, changelog and place."""
+"""The options of a store: its cache, changelog and location."""
 
 from __future__ import annotations
 
@@ -30,10 +30,10 @@ class Materialized(str):
         Args:
             name: Name of the store.
             caching: Whether only the last of several updates of a key in one commit goes to the table's outputs. None:
-                as the job's option `--emit` says.
+                as the job's option `--emit` specifies.
             logging: Whether the store has a changelog. Without one, its rows are lost when the task moves.
             persistent: Whether the rows are on the worker's disk rather than in memory. None: as the job's option
-                `--tables` says.
+                `--tables` specifies.
         """
         instance = super().__new__(cls, name)
         instance.caching, instance.logging, instance.persistent = (

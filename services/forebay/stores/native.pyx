@@ -1,9 +1,13 @@
 # cython: language_level=3, boundscheck=False, wraparound=False, initializedcheck=False, embedsignature=False
-"""Rows in memory, each a block of its own: 50 bytes besides a key and its value; a dict of bytes takes 140.
+"""Rows in native memory. Each row is a memory block, with about 50 bytes in addition to its key and value.
 
-A hash table of numbers finds a row. The order of the keys is made when a scan first asks for it, and kept from then on,
-in chunks of numbers: a store that is never scanned has none. Reads return copies, so that a row may change, or be
-removed, during a scan.
+A dict of bytes objects would need 140 bytes more. Rows have numbers, and a hash table contains these numbers. The
+sorted order of the keys is built when a scan first needs it. From then on it is maintained, in chunks of row numbers. A
+store that is never scanned has no order. Reads return copies of the bytes, so that a row can be changed or removed
+during a scan.
+
+No function releases the GIL. Only the iterator and the callback of `apply` run other Python code, always between two
+changes, when the structures are consistent.
 """
 
 from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_CheckExact, PyBytes_FromStringAndSize, PyBytes_GET_SIZE
@@ -15,14 +19,14 @@ from libc.string cimport memcmp, memcpy, memmove
 
 cdef enum:
     CHUNK = 512
-    FEW = 1024  # so many new keys are put in their places one by one
+    FEW = 1024  # up to so many new rows, and a quarter of all, it is faster to insert them one by one than to sort all
     LARGEST = 0x7fffffff
 
 cdef struct Row:
     uint32_t hash
     uint32_t key_size
     uint32_t value_size
-    # The bytes of the key, then those of the value.
+    # The bytes of the key and of the value follow in the same memory block.
 
 cdef struct Chunk:
     uint32_t count
@@ -68,16 +72,18 @@ cdef class OrderedRows:
 
     row_bytes = 50
 
-    cdef Row **_rows  # by number; of a free number twice the next free one, and one
+    # Rows by number. The entry of a free number is a link to the next free number: 2 * (number + 1) + 1, or 1 at the
+    # end. Pointers to rows are aligned, so the lowest bit distinguishes a link from a pointer.
+    cdef Row **_rows
     cdef uint32_t _top, _room, _free, _count
-    cdef uint32_t *_slots  # numbers, and one more: zero is an empty slot
+    cdef uint32_t *_slots  # the hash table: number + 1 of each row, or 0 for an empty slot
     cdef uint32_t _mask
     cdef bint _is_ordered
     cdef Chunk **_chunks
     cdef size_t _chunk_count, _chunk_room
-    cdef uint32_t *_new  # numbers of rows that have no place in the order yet
+    cdef uint32_t *_new  # numbers of new rows, which are inserted into the order when a scan or a removal needs it
     cdef uint32_t _new_count, _new_room
-    cdef uint64_t _version  # of the order
+    cdef uint64_t _version  # changes with the order, so that scans notice that their place is no longer valid
 
     def __cinit__(self):
         self._begin()
@@ -98,7 +104,13 @@ cdef class OrderedRows:
         return PyBytes_FromStringAndSize(value_of(row), row.value_size)
 
     def apply(self, changes, held_by):
-        """Apply keys with their new values, or None, and count them where `StoreSizes.held_by` says."""
+        """Apply changes, which are keys with new values, or None for a delete.
+
+        Args:
+            changes: Keys and values.
+            held_by: Returns the prefix of a key's store, and the list [rows, bytes] in which its size is counted
+                (`StoreSizes.held_by`). It is called for a key that does not have the prefix of the previous key.
+        """
         cdef bytes key, prefix = b""
         cdef list held = [0, 0]
         cdef int64_t rows = 0, size = 0
@@ -106,6 +118,7 @@ cdef class OrderedRows:
             for key, value in changes:
                 if key is None:
                     raise TypeError("a row's key is bytes, not None")
+                # Consecutive changes mostly belong to one store. Sum them up, and call `held_by` for another store.
                 if not starts_with(key, prefix):
                     held[0] += rows
                     held[1] += size
@@ -120,15 +133,15 @@ cdef class OrderedRows:
             held[1] += size
 
     def scan(self, bytes start not None, bytes end=None):
-        """Iterate over entries with start <= key < end (None: open) in key order."""
+        """Iterate over entries with start <= key < end in key order. If `end` is None, there is no upper bound."""
         return Scan(self, start, end, False)
 
     def scan_reverse(self, bytes start not None, bytes end=None):
-        """Iterate over entries with start <= key < end (None: open) in reverse key order."""
+        """Iterate over entries with start <= key < end in reverse order. If `end` is None, there is no upper bound."""
         return Scan(self, start, end, True)
 
     def clear(self):
-        """Forget all rows."""
+        """Remove all rows."""
         self._end()
         self._begin()
 
@@ -157,7 +170,7 @@ cdef class OrderedRows:
     # The hash table
 
     cdef bint _find(self, bytes key, uint32_t hashed, uint32_t *slot) noexcept:
-        """Find the slot of the key, or the empty one where it belongs."""
+        """Set `slot` to the slot of the key and return True, or to the empty slot for the key and return False."""
         cdef const char *data = PyBytes_AS_STRING(key)
         cdef size_t size = PyBytes_GET_SIZE(key)
         cdef uint32_t at = hashed & self._mask
@@ -180,14 +193,16 @@ cdef class OrderedRows:
         value_size = PyBytes_GET_SIZE(value)
         if value_size > LARGEST or PyBytes_GET_SIZE(key) > LARGEST:
             raise OverflowError("a row of more than 2 GiB")
+        # Reserve all memory of the structures first, because `_numbered` must not fail after the row is counted.
         self._make_room()
         if self._find(key, hashed, &slot):
             number = self._slots[slot] - 1
             row = self._rows[number]
-            size[0] += <int64_t> value_size - <int64_t> row.value_size
             if value_size != row.value_size:
                 row = <Row *> checked(PyMem_Realloc(row, sizeof(Row) + row.key_size + value_size))
                 self._rows[number] = row
+                # Only now, because without memory the row keeps its former value.
+                size[0] += <int64_t> value_size - <int64_t> row.value_size
         else:
             row = <Row *> checked(PyMem_Malloc(sizeof(Row) + PyBytes_GET_SIZE(key) + value_size))
             row.hash = hashed
@@ -202,7 +217,7 @@ cdef class OrderedRows:
         return 0
 
     cdef uint32_t _numbered(self, Row *row) noexcept:
-        """Give a row a number: a released one, else a new one."""
+        """Return a number for a row, which is a released number if there is one. `_make_room` has reserved it."""
         cdef uint32_t number = self._free
         if number:
             number -= 1
@@ -224,6 +239,7 @@ cdef class OrderedRows:
         number = self._slots[slot] - 1
         row = self._rows[number]
         if self._is_ordered:
+            # The row may be one of the new rows, which are not in the order yet.
             self._put_in_order()
             self._take_out(row)
         self._empty(slot)
@@ -236,7 +252,10 @@ cdef class OrderedRows:
         return 0
 
     cdef void _empty(self, uint32_t slot) noexcept:
-        """Empty a slot, and move up those behind it that would not be found any more."""
+        """Empty a slot, and move later rows of its probe sequence forward.
+
+        A search ends at an empty slot, so it would not find rows after a gap.
+        """
         cdef uint32_t at = slot, wanted
         while True:
             at = (at + 1) & self._mask
@@ -249,7 +268,7 @@ cdef class OrderedRows:
         self._slots[slot] = 0
 
     cdef int _make_room(self) except -1:
-        """Make room for one more row: a number, a slot and, if the keys are ordered, a place among the new ones."""
+        """Reserve memory for another row: a number, a slot and, if there is an order, an entry of `_new`."""
         cdef uint32_t room, at, number
         cdef uint32_t *slots
         if not self._free and self._top == self._room:
@@ -279,11 +298,12 @@ cdef class OrderedRows:
     # The order
 
     cdef int _put_in_order(self) except -1:
-        """Give every row its place in the order."""
+        """Build the order if it does not exist, and insert all new rows into it."""
         cdef uint32_t number
         cdef Row *row
         if not self._is_ordered or self._new_count > FEW + self._count // 4:
-            self._order_anew()
+            self._rebuild_order()
+        # If memory runs out, the remaining rows are still in `_new`, and the next call continues with them.
         while self._new_count:
             number = self._new[self._new_count - 1]
             row = self._rows[number]
@@ -291,7 +311,7 @@ cdef class OrderedRows:
             self._new_count -= 1
         return 0
 
-    cdef int _order_anew(self) except -1:
+    cdef int _rebuild_order(self) except -1:
         cdef Sorting *sorting = <Sorting *> checked(PyMem_Malloc((self._count + 1) * sizeof(Sorting)))
         cdef uint32_t number, count = 0
         cdef size_t needed = self._count // CHUNK + 1
@@ -328,7 +348,10 @@ cdef class OrderedRows:
         return 0
 
     cdef Place _bound(self, const char *key, size_t size) noexcept:
-        """Return the place of the first row that is not before the key: at the end of a chunk if it is the next one's."""
+        """Return the place of the first row that is not before the key.
+
+        If this row is the first one of a chunk, the result is the end of the chunk before it.
+        """
         cdef Place place
         cdef size_t low = 0, high = self._chunk_count, middle
         cdef Chunk *chunk
@@ -356,7 +379,7 @@ cdef class OrderedRows:
         cdef Chunk *other
         cdef uint32_t kept
         if chunk.count == CHUNK:
-            # Rows that come in order leave full chunks behind.
+            # If rows arrive in key order, do not split the chunk in half. Otherwise all chunks would remain half empty.
             kept = CHUNK if place.at == CHUNK else CHUNK // 2
             self._need_chunks(self._chunk_count + 1)
             other = <Chunk *> checked(PyMem_Malloc(sizeof(Chunk)))
@@ -380,7 +403,7 @@ cdef class OrderedRows:
         return 0
 
     cdef void _take_out(self, Row *row) noexcept:
-        """Take a row out of the order, and its chunk if it has become empty or fits into the one before it."""
+        """Remove a row from the order. Remove its chunk, too, if it is empty or fits into the chunk before it."""
         cdef Place place = self._bound(key_of(row), row.key_size)
         cdef Chunk *chunk = self._chunks[place.chunk]
         cdef Chunk *before
@@ -408,13 +431,13 @@ cdef class OrderedRows:
 
 
 cdef class Scan:
-    """Entries as they are when the scan reaches them: rows may be put or removed between two steps."""
+    """Iterator over entries. Rows may change between two steps. Each step returns an entry as it is at that time."""
 
     cdef OrderedRows _of
     cdef bytes _start, _end
     cdef bint _is_reverse
     cdef uint64_t _version
-    cdef Place _place  # of the next row; in reverse of the one reached last
+    cdef Place _place  # place of the next row, or in a reverse scan of the previous row
 
     def __cinit__(self, OrderedRows rows, bytes start, bytes end, bint is_reverse):
         self._of, self._start, self._end, self._is_reverse = rows, start, end, is_reverse
@@ -429,21 +452,23 @@ cdef class Scan:
         cdef bytes key
         if of._count == 0:
             raise StopIteration
+        # If the order has changed since the last step, find the place again by the key at which the scan continues.
         if self._version != of._version or of._new_count or not of._is_ordered:
             of._put_in_order()
-            self._stand()
+            self._seek()
         row = self._before() if self._is_reverse else self._next()
         if row == NULL:
             raise StopIteration
         key = PyBytes_FromStringAndSize(key_of(row), row.key_size)
-        # Where the scan resumes if the order of the keys is rebuilt.
+        # The bound at which the scan continues if the order changes. `key + b"\0"` is the smallest key after `key`.
         if self._is_reverse:
             self._end = key
         else:
             self._start = key + b"\0"
         return key, PyBytes_FromStringAndSize(value_of(row), row.value_size)
 
-    cdef void _stand(self) noexcept:
+    cdef void _seek(self) noexcept:
+        """Set the place from the bounds."""
         cdef OrderedRows of = self._of
         self._version = of._version
         if not self._is_reverse:

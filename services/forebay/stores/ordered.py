@@ -1,4 +1,4 @@
-"""Rows in memory in the order of their keys: in native code where it could be built, else as Python objects."""
+"""Ordered rows in memory, in native code if it was built and otherwise as Python objects."""
 
 from __future__ import annotations
 
@@ -11,36 +11,36 @@ from forebay.stores.table import Change, Entries
 from forebay.utils.native import load_native
 
 HeldBy = Callable[[bytes], tuple[bytes, list[int]]]
-"""Of a key: what the keys of its store begin with, and the store's rows and bytes, to count in."""
+"""Returns the prefix of the keys of a key's store, and the mutable list of its numbers of rows and bytes."""
 
 
 class OrderedRows(Entries, Protocol):
-    """Rows by key. A scan gives each entry as it is when it is reached."""
+    """Rows by key. A scan returns each entry as it is when the scan reaches it."""
 
     @property
     def row_bytes(self) -> int:
-        """What a row takes besides its key and its value, roughly."""
+        """Approximate bytes that a row uses in addition to its key and its value."""
         ...
 
     def apply(self, changes: Iterable[Change], held_by: HeldBy) -> None:
-        """Apply `changes` in order, and count what they do to their stores."""
+        """Apply changes in order, and update the counts of their stores."""
         ...
 
     def clear(self) -> None:
-        """Forget all rows."""
+        """Delete all rows."""
         ...
 
 
 def ordered_rows() -> OrderedRows:
-    """Return no rows yet."""
+    """Return an empty object for rows."""
     return PythonRows() if _NATIVE is None else cast(OrderedRows, _NATIVE.OrderedRows())
 
 
 class PythonRows:
-    """A dict for look-ups and a sorted list of keys for scans (implements `OrderedRows`)."""
+    """Rows in a dict for lookups, and a sorted list of keys for scans (implements `OrderedRows`)."""
 
     row_bytes = 140
-    """Measured: two objects' headers, their places in the dict and in the sorted list, and what these keep to grow."""
+    """Measured: the headers of two objects, and their share of the dict and of the sorted list with spare capacity."""
 
     def __init__(self) -> None:
         self._rows: dict[bytes, bytes] = {}
@@ -77,7 +77,7 @@ class PythonRows:
         added: list[bytes] = []
         prefix, held = b"", [0, 0]
         for key, value in changes:
-            # A store's rows come together: its counts are looked up once for them.
+            # A store's rows are adjacent, so its counts are looked up once for all of them.
             if not prefix or not key.startswith(prefix):
                 prefix, held = held_by(key)
             old = rows.get(key)

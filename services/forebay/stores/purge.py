@@ -1,4 +1,4 @@
-"""Deleting what has expired: bounded work per put, and none at most steps of time."""
+"""Deletion of expired rows, with a limited amount of work per put."""
 
 from __future__ import annotations
 
@@ -17,16 +17,17 @@ _BEGINNING = -(1 << 62)
 
 
 class Purge:
-    """Walks an index ordered by time behind a bound that only grows.
+    """The purge of a store, which walks an index ordered by time up to a bound that only increases.
 
-    Where it stands is kept in the store's rows, so that it is undone and replayed like every other change: the next
-    row to look at (a time alone is not enough: a walk through the rows of one time would begin again and again with
-    those it has deleted).
+    Its position is a row of the index, so that it is rolled back and replayed like other changes. The position is the
+    next index row and not only a time. Otherwise a walk through many rows with the same time would begin with those
+    that it has already deleted.
 
     Args:
-        index: rows that begin with a packed time; its empty row holds where the walk stands.
-        step_ms: how far the bound moves before the next walk.
-        remove: deletes the row that an index row refers to, and the index row.
+        index: Rows that begin with a packed time. The row with an empty key contains the position.
+        marks: Marks of the store.
+        step_ms: How far the bound must increase before the next walk.
+        remove: Function that deletes an index row and the row to which it refers.
     """
 
     def __init__(self, index: Rows[bytes], marks: Marks, step_ms: int, remove: Callable[[bytes], None]) -> None:
@@ -36,15 +37,16 @@ class Purge:
         self._remove = remove
 
     def run(self, until: int) -> None:
-        """Delete rows with time <= until, a limited number; no row may be added at or before it any more."""
-        # Most puts come at the same time or a little later, and must not pay for a scan.
+        """Delete a limited number of rows with time <= until. No rows may be added at or before this time any more."""
+        # Most puts have the same time as the previous one or a slightly later time, and must not pay for a scan.
         if until < self._marks.get(_DUE, _BEGINNING):
             return
         following, due = after(pack_time(until)), until + self._step_ms
         start = self._index.get(_NEXT) or pack_time(_BEGINNING)
         for count, (row, _) in enumerate(self._index.scan(start, following)):
             if count == PURGED_AT_ONCE:
-                # Due at once: the next put continues here, so that a jump of time is spread over many puts.
+                # The next walk is due immediately. The next put continues here, so that the cost is spread over puts
+                # even when time jumps.
                 following, due = row, until
                 break
             self._remove(row)
@@ -52,10 +54,10 @@ class Purge:
         self._marks.set(_DUE, due)
 
     def restart(self) -> None:
-        """Walk at the next run, from the current bound: a bound that moved back admits older rows again."""
+        """Make a walk due at the next run, because a longer retention has decreased the bound."""
         self._marks.set(_DUE, _BEGINNING)
 
 
 def step_of(retention_ms: int) -> int:
-    """Return how far time moves between two walks of a store with this retention."""
+    """Return how far the bound increases between two walks of a store with this retention, in ms."""
     return max(1, retention_ms // PURGES_PER_RETENTION)

@@ -1,4 +1,4 @@
-"""Writing to a key-value store: the part that its kinds share."""
+"""The write methods that several key-value stores share."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ V = TypeVar("V")
 
 
 class KeyPuts(abc.ABC, Generic[V]):
-    """Puts that come down to get and put."""
+    """Write methods that are implemented with `get` and `put`."""
 
     @abc.abstractmethod
     def get(self, key: str) -> V | None:
@@ -18,16 +18,16 @@ class KeyPuts(abc.ABC, Generic[V]):
 
     @abc.abstractmethod
     def put(self, key: str, value: V | None) -> None:
-        """Set `key` to `value`; None deletes it."""
+        """Set the value of `key`. None deletes it."""
 
     def put_if_absent(self, key: str, value: V) -> V | None:
-        """Set `key` unless it has a value; give the value found, or None."""
+        """Set the value of `key` unless it has one. Return the existing value, or None."""
         previous = self.get(key)
         if previous is None:
             self.put(key, value)
         return previous
 
     def put_all(self, entries: Iterable[tuple[str, V | None]]) -> None:
-        """Put each entry in turn."""
+        """Put each (key, value) in order."""
         for key, value in entries:
             self.put(key, value)

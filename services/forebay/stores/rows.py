@@ -1,4 +1,4 @@
-"""A store's rows as a task sees them: the confirmed table under this batch's changes, undoable per record."""
+"""A store's rows in a task: the committed table with the uncommitted changes, which can be undone per record."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _MISSING: Any = object()
 
 
 class Journal:
-    """What the record in hand changed so far, so that an exception undoes all of it."""
+    """The changes of the record that is being processed, so that an exception can undo them."""
 
     __slots__ = ("entries",)
 
@@ -29,7 +29,7 @@ class Journal:
         self.entries: list[tuple[Rows[Any], bytes, Any, bool]] = []
 
     def roll_back(self, since: int = 0) -> None:
-        """Undo every change since the last commit, or from the change of a number on, newest first."""
+        """Undo the changes from number `since` on, newest first."""
         # Newest first: if a row was put twice, its first entry has the value to restore.
         for rows, key, old, was_dirty in reversed(self.entries[since:]):
             rows.restore(key, old, was_dirty)
@@ -41,7 +41,7 @@ class Journal:
 
 
 class StoreEncodeError(Exception):
-    """A put value does not fit its store's contract; found when a batch's changes are encoded."""
+    """A value can't be encoded with its store's contract. This is found when the changes of a commit are encoded."""
 
 
 class StateUnreadable(Unavailable):
@@ -49,15 +49,15 @@ class StateUnreadable(Unavailable):
 
 
 class Rows(Generic[V]):
-    """Rows of one store: decoded objects over a table of bytes.
+    """The rows of one store: decoded objects and a table of bytes.
 
-    Nothing may be able to change the objects. `CopiedRows` holds values that can be changed.
+    The objects must be immutable. `CopiedRows` is for mutable values.
 
     Args:
-        store: the store's name; table keys are `store`, a zero byte, the row's key.
-        journal: shared by all stores of the task.
-        cached: decoded objects kept from batch to batch at most.
-        room: what the rows' changelog takes; any row by default.
+        store: Name of the store. Keys in the table are this name, a zero byte and the row's key.
+        journal: Journal of all stores of the task.
+        cached: Maximum number of decoded objects that are cached across commits.
+        room: Record limits of the rows' changelog. None: no limits.
     """
 
     def __init__(
@@ -74,13 +74,13 @@ class Rows(Generic[V]):
         self._generations = Generations(cached)
         self._objects: dict[bytes, V | None] = {}
         self._older: dict[bytes, V | None] = {}
-        """Decoded rows that were not used lately. A key is in one of the two at most."""
+        """Decoded rows that were not used recently. A key is in at most one of the two."""
         self._dirty: dict[bytes, None] = {}
         self._dirty_sorted: SortedList | None = None
         self._edits = 0
         self._loads = 0
         self.gets = self.puts = 0
-        """Reads and changes by key since the task was opened, those of attempts that were undone among them."""
+        """Number of reads and changes by key since the task was opened, including those that were undone."""
 
     def get(self, key: bytes) -> V | None:
         """Return the row's value, or None."""
@@ -89,9 +89,9 @@ class Rows(Generic[V]):
         return self._load(key) if value is _MISSING else value
 
     def put(self, key: bytes, value: V | None) -> None:
-        """Set the row, or delete it with None; a row that comes and goes within a batch leaves no trace.
+        """Set the row. None deletes it. A row that is added and deleted within a commit causes no change.
 
-        The cached value is what would be read back from the row's bytes. Raises EncodeError: it can't be encoded.
+        The cached value is what decoding the row's bytes would return. Raise EncodeError if it can't be encoded.
         """
         self.puts += 1
         if self._canonical is not None and value is not None:
@@ -103,7 +103,7 @@ class Rows(Generic[V]):
         if old is _MISSING:
             old = self._older.pop(key, _MISSING)
         self._journal.entries.append((self, key, old, was_dirty))
-        # A delete of a row that was never committed needs no tombstone: the changelog has nothing to delete.
+        # The delete of a row that was never committed needs no tombstone, because the row is not in the changelog.
         if value is None and self._table.get(self.prefix + key) is None:
             objects.pop(key, None)
             if was_dirty:
@@ -135,7 +135,7 @@ class Rows(Generic[V]):
         return self._merge(confirmed, start, end, descending=True)
 
     def restore(self, key: bytes, old: V | None, was_dirty: bool) -> None:
-        """Undo one put (the journal's call)."""
+        """Undo one put. The journal calls this."""
         if old is _MISSING:
             self._objects.pop(key, None)
         else:
@@ -152,7 +152,7 @@ class Rows(Generic[V]):
         return (key[cut:] for key, _ in self._table.scan(self.prefix, prefix_end(self.prefix)))
 
     def decode_first(self, most: int) -> int:
-        """Decode the first rows of the table, up to `most`; return their number. Raises DecodeError, Unavailable."""
+        """Decode the first `most` rows of the table and return their number. Raise DecodeError or Unavailable."""
         count = 0
         for _, data in islice(self._table.scan(self.prefix, prefix_end(self.prefix)), most):
             self._codec.decode(data)
@@ -161,11 +161,11 @@ class Rows(Generic[V]):
 
     @property
     def has_changes(self) -> bool:
-        """Whether this batch changed any row so far."""
+        """Whether this commit has changed any row so far."""
         return bool(self._dirty)
 
     def check(self, key: bytes) -> None:
-        """Encode the row's present value. Raises EncodeError where contract or changelog don't take it."""
+        """Encode the row's current value. Raise EncodeError if the contract or the changelog does not allow it."""
         value = self._objects.get(key)
         if value is not None:
             try:
@@ -174,7 +174,7 @@ class Rows(Generic[V]):
                 raise EncodeError(self._naming_row(key, error)) from error
 
     def changes(self) -> Iterator[Change]:
-        """Yield this batch's changes, one per row, in order of first change. Raises StoreEncodeError."""
+        """Yield one change per row, in order of the first change. Raise StoreEncodeError if one can't be encoded."""
         encode, objects, prefix = self._encode, self._objects, self.prefix
         for key in self._dirty:
             value = objects[key]
@@ -186,10 +186,10 @@ class Rows(Generic[V]):
                 raise StoreEncodeError(self._naming_row(key, error)) from error
 
     def settle(self) -> None:
-        """Begin a batch on the confirmed table: the changes so far are in it."""
+        """Begin the next commit. The changes are in the table now."""
         objects = self._objects
         for key in self._dirty:
-            # The table no longer has the row, so it needs no memory to say so.
+            # The table no longer has the row, so the deletion need not be remembered.
             if objects[key] is None:
                 del objects[key]
         self._dirty.clear()
@@ -197,7 +197,7 @@ class Rows(Generic[V]):
         self._objects, self._older = self._generations.next(objects, self._older, self.gets, self._loads)
 
     def discard(self) -> None:
-        """Forget changes and cached objects: the table alone counts."""
+        """Discard changes and cached objects, so that only the table's rows remain."""
         self._dirty.clear()
         self._dirty_sorted = None
         self._objects.clear()
@@ -250,17 +250,17 @@ class Rows(Generic[V]):
     def _merge(
         self, confirmed: Iterator[tuple[bytes, bytes]], low: bytes, high: bytes | None, descending: bool
     ) -> Iterator[tuple[bytes, V]]:
-        """Yield the rows as they are when each is reached: a put behind the scan is not seen, one ahead of it is."""
+        """Yield each row as it is when the scan reaches it. Only puts of keys that are still ahead have an effect."""
         cut, dirty = len(self.prefix), self._dirty
         table_key, dirty_key = _key_of(confirmed, cut), None
         changed: Iterator[bytes] | None = None
         seen = -1
         while True:
-            # A put during the scan changes the sorted keys, and an iterator over them would skip or repeat some.
+            # A put during the scan changes the sorted keys. An iterator over them would then skip or repeat keys.
             if seen != self._edits:
                 changed, seen = self._changed_keys(low, high, descending), self._edits
                 dirty_key = next(changed, None)
-            # The commit's own change of the row counts, which comes from the changed keys.
+            # If this commit changed the row, it is yielded with the changed keys.
             while table_key is not None and table_key in dirty:
                 table_key = _key_of(confirmed, cut)
             if table_key is None and dirty_key is None:
@@ -277,14 +277,14 @@ class Rows(Generic[V]):
                 high = key
             else:
                 low = key + b"\0"
-            # Read when it is reached, not when the scan began: the caller may have changed or deleted it in between.
+            # Read the row now, because the caller may have changed or deleted it since the scan began.
             value = self.get(key)
             if value is not None:
                 yield key, value
 
 
 def unreadable(store: str, key: bytes, error: Exception) -> str:
-    """Return the message for a row that can't be decoded, with what to do."""
+    """Return the message for a row that can't be decoded, which says what to do."""
     remedy = (
         "is the schema registry the one the job always had, with all its schemas? Then the state is damaged: move the "
         "checkpoint away and `forebay restore` rebuilds it from the changelogs"

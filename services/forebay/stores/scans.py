@@ -1,4 +1,4 @@
-"""Reading a key-value store in key order: the part that its kinds share."""
+"""The reads in key order that several key-value stores share."""
 
 from __future__ import annotations
 

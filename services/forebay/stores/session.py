@@ -235,8 +235,8 @@ class SessionStore(Store[V]):
         latest = self.marks.get(_LATEST, _BEGINNING)
         if end > latest:
             self.marks.set(_LATEST, end)
-        # `open_from` wins over the retention: a session that can still grow must be stored even if the latest end is
-        # far ahead.
+        # `open_from` takes precedence over the retention. A session that can still grow must be stored even if the
+        # latest end is far ahead.
         elif end <= latest - self.retention_ms and end < open_from:
             self.dropped_total += 1
             return False
@@ -258,7 +258,7 @@ class SessionStore(Store[V]):
 
     def _bounds(self, key: str, earliest_end: int, open_from: int) -> tuple[bytes, bytes]:
         prefix = terminate(encode_key(self.name, key))
-        # An open session is visible even if its end is older than the retention: it may still grow.
+        # An open session is visible even if its end is older than the retention, because it may still grow.
         low = max(earliest_end, min(self._visible(_BEGINNING), open_from))
         return prefix + pack_time(low), after(prefix)
 

@@ -1,4 +1,4 @@
-"""What each store takes of a table, counted while rows are applied."""
+"""The sizes of the stores in a table, counted while changes are applied."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ _INTERNAL = b"\x01"
 
 
 class StoreSizes:
-    """Rows and bytes of a table's stores, by the names before their rows."""
+    """Numbers of rows and bytes of a table's stores, by the names that prefix their rows' keys."""
 
     __slots__ = ("_of",)
 
@@ -14,15 +14,15 @@ class StoreSizes:
         self._of: dict[bytes, list[int]] = {}
 
     def add(self, key: bytes, rows: int, size: int) -> None:
-        """Count rows that came (or went) and bytes of the store that `key` belongs to."""
+        """Add numbers of rows and bytes, which may be negative, to the store to which `key` belongs."""
         _, held = self.held_by(key)
         held[0] += rows
         held[1] += size
 
     def held_by(self, key: bytes) -> tuple[bytes, list[int]]:
-        """Return what the keys of the same store begin with, and its rows and bytes, to count in.
+        """Return the prefix of the keys of a key's store, and the mutable list of its numbers of rows and bytes.
 
-        A key of no store is counted under no name, and begins like itself.
+        A key that belongs to no store is counted with an empty name, and is its own prefix.
         """
         name, separator, _ = key.partition(b"\0")
         prefix = name + separator
@@ -38,11 +38,11 @@ class StoreSizes:
         return sum(size for _, size in self._of.values())
 
     def clear(self) -> None:
-        """Begin with an empty table."""
+        """Reset all counts, for an empty table."""
         self._of.clear()
 
     def of_stores(self) -> dict[str, tuple[int, int]]:
-        """Return rows and bytes by store, without the internal rows of stores."""
+        """Return the numbers of rows and bytes by store, without the internal rows of stores."""
         return {
             name.decode(): (rows, size)
             for name, (rows, size) in self._of.items()

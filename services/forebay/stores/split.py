@@ -1,4 +1,4 @@
-"""A table in two places: the rows of some stores in one, all others in the other."""
+"""A table that consists of two tables, one of which has the rows of some stores."""
 
 from __future__ import annotations
 
@@ -10,11 +10,12 @@ from forebay.stores.table import NO_TAG, Change, Table
 
 
 class SplitTable:
-    """Two tables as one (implements `Table`).
+    """A table that consists of two tables (implements `Table`).
 
     Args:
-        main: the task's rows, and those of stores that are not named.
-        other: rows of the stores named.
+        main: Table of the task's rows and of all other stores.
+        other: Table of the rows of the stores in `names`.
+        names: Names of stores.
     """
 
     def __init__(self, main: Table, other: Table, names: frozenset[bytes]) -> None:
@@ -24,7 +25,7 @@ class SplitTable:
 
     @property
     def tag(self) -> bytes:
-        # The two are changed one after the other. If the second change failed, the halves are of different commits.
+        # The tables are changed one after the other. If the second change failed, they are of different commits.
         return self._main.tag if self._main.tag == self._other.tag else NO_TAG
 
     @property
@@ -59,7 +60,7 @@ class SplitTable:
         other: list[Change] = []
         for change in changes:
             (other if store_of(change[0]) in self._names else main).append(change)
-        # Until both have the new tag, the table has none (see `tag`).
+        # Until both tables have the new tag, this table has none (see `tag`).
         self._other.apply(other, tag)
         self._main.apply(main, tag)
 

@@ -1,4 +1,4 @@
-"""Spreading the rows of a job's tasks over another number of tasks, each to the task its record key belongs to."""
+"""Assignment of the rows of a job's tasks to another number of tasks, by the record keys of the rows."""
 
 from __future__ import annotations
 
@@ -21,30 +21,31 @@ from forebay.stores.layouts import merge_recorded
 
 Row = tuple[bytes, bytes]
 RecordKey = Callable[[str, str], str | bytes | None]
-"""Gives the record key (its bytes unless it is text) that a key of the store (or timer) of a name belongs to; None: the
-task's own."""
+"""Returns the record key (text or bytes) to which a key of a store or timer belongs, by name and key. None: it belongs
+to the whole task."""
 Merge = Callable[[bytes, bytes], bytes]
 
 _ENDING_OF_TIMES = b"\0" + PARKED_TIMES
 _MARKS = "marks"
 
-# Of times from which a store looks for something, the smallest: with a larger one, rows of the other tasks would never
-# be found. Of times that were reached, and of counters, the largest: a number must not be given twice.
+# Merge times from which a store searches by taking the smallest one. With a larger one, rows of the other tasks would
+# never be found. Merge times that were reached, and counters, by taking the largest one, so that no number is used
+# twice.
 _LEAST = (b"first-time", b"first-due", b"close-due", b"open-from", b"purge-due", b"next-close")
 _MOST = (b"latest", b"stream-time", b"puts", b"closed-start", b"closed-before")
 
 
 class NotSpreadable(Exception):
-    """Rows can't be moved to other tasks; the message says which and why."""
+    """Rows can't be assigned to other tasks. The message says which ones and why."""
 
 
 class _Place(NamedTuple):
-    """Where a row goes.
+    """The assignment of a row.
 
     Args:
-        owner: its new task; None: each that gets keys of its task.
-        merge: how it meets another task's row of the same key.
-        by_all: whether it only counts where all those tasks have one (how far an index was walked).
+        owner: Its new task. None: all tasks that get keys of its task.
+        merge: Function that merges it with another task's row with the same key.
+        by_all: Whether it is only kept if all these tasks have one (the position of a purge).
     """
 
     owner: int | None
@@ -53,15 +54,17 @@ class _Place(NamedTuple):
 
 
 class Spreader:
-    """Selects the tasks that each row goes to.
+    """The assignment of rows to a new number of tasks.
 
-    A task's own rows (marks of its stores, event ids, timers without a record key) go to every task that gets some
-    of its keys. If a task gets several of them, event ids are joined, and of times and counters the value that is safe
-    for all of them counts.
+    A task's own rows (marks of its stores, event ids, timers without a record key) are assigned to every task that gets
+    some of its keys. If a task gets several such rows, event ids are combined. Of times and counters, it gets the value
+    that is safe for all of them.
 
     Args:
-        stores: declarations by store name.
-        tasks: number of tasks so far, and from now on.
+        stores: Declared stores.
+        record_key: Function that returns the record key of a row.
+        before: Number of tasks so far.
+        after: New number of tasks.
     """
 
     def __init__(self, stores: Iterable[Store[Any]], record_key: RecordKey, before: int, after: int) -> None:
@@ -70,7 +73,14 @@ class Spreader:
         self._before, self._after = Partitioner(before), Partitioner(after)
 
     def spread(self, tables: Sequence[Iterable[Row]]) -> list[dict[bytes, bytes]]:
-        """Return the rows of each new task; `tables` holds those of each task so far. Raises NotSpreadable."""
+        """Return the rows of each new task.
+
+        Args:
+            tables: Rows of each task so far.
+
+        Raises:
+            NotSpreadable: A row can't be assigned to another task.
+        """
         new: list[dict[bytes, bytes]] = [{} for _ in range(self._after.partitions)]
         holders: dict[tuple[int, bytes], int] = {}
         for task, rows in enumerate(tables):
@@ -83,7 +93,7 @@ class Spreader:
                     new[heir][key] = shown if known is None else place.merge(known, shown)
                     if place.by_all:
                         holders[heir, key] = holders.get((heir, key), 0) + 1
-        # A walk that some of the tasks never made must begin at the first row of their index.
+        # If some of the tasks have no purge position, the purge must begin at the first row of the index.
         for (heir, key), count in holders.items():
             if count < len(self.ancestors(heir)):
                 del new[heir][key]
@@ -101,7 +111,7 @@ class Spreader:
 
     def _place(self, task: int, row: bytes) -> _Place:
         if row.startswith(EVENT_IDS):
-            # Ids have a fixed length, so that rows can be joined end to end. `merge_rows` splits them again.
+            # Ids have a fixed length, so that rows can be concatenated. `merge_rows` splits them again.
             return _Place(None, lambda one, other: one + other)
         if row.startswith(KINDS):
             return _Place(None, _same)
@@ -134,8 +144,8 @@ class Spreader:
         if record_key is None:
             return None
         encoded = record_key if isinstance(record_key, bytes) else record_key.encode()
-        # Compared with the task that has the row: if the input was partitioned differently, later records of the key
-        # would go to another task than its rows.
+        # Compare this with the task that has the row. If the input is partitioned differently, later records of the key
+        # would be in another task than its rows.
         home = self._before(encoded)
         if home != task:
             raise NotSpreadable(
@@ -153,7 +163,7 @@ def _with_ids_joined(rows: dict[bytes, bytes]) -> dict[bytes, bytes]:
 
 
 def _parts(row: bytes) -> tuple[str, str, bytes]:
-    """Return a row's kind, its store and the rest."""
+    """Return a row's kind, its store and the rest of its key."""
     if not row.startswith(b"\x01"):
         store, _, rest = row.partition(b"\0")
         return OWN, store.decode(), rest

@@ -1,4 +1,4 @@
-"""The confirmed base of a task's stores: an ordered table of bytes, marked with the tag of its last commit."""
+"""The table of a task's committed rows: ordered bytes, with the tag of the last commit."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Protocol
 NO_TAG = b""
 
 Change = tuple[bytes, bytes | None]
-"""A key with its new value, or None where the key is deleted."""
+"""A key and its new value, or None if the key is deleted."""
 
 
 class Entries(Protocol):
@@ -34,7 +34,7 @@ class Table(Entries, Protocol):
 
     @property
     def tag(self) -> bytes:
-        """Tag of the batch whose changes were applied last; NO_TAG for a table that was never filled."""
+        """Tag of the commit whose changes were applied last; NO_TAG for a table that was never filled."""
         ...
 
     @property
@@ -44,19 +44,19 @@ class Table(Entries, Protocol):
 
     @property
     def footprint_bytes(self) -> int:
-        """Bytes that the table takes, of memory or of disk: its content, and the overhead of each row."""
+        """Bytes of memory or disk that the table uses: its content, and the overhead of each row."""
         ...
 
     def store_sizes(self) -> dict[str, tuple[int, int]]:
-        """Return rows and bytes by store."""
+        """Return the numbers of rows and bytes by store."""
         ...
 
     def apply(self, changes: Iterable[Change], tag: bytes) -> None:
-        """Apply `changes` in order and move to `tag`, both or neither."""
+        """Apply the changes in order and set the tag, atomically."""
         ...
 
     def clear(self) -> None:
-        """Empty the table and forget its tag."""
+        """Delete all rows, and set the tag to NO_TAG."""
         ...
 
     def close(self) -> None:
@@ -65,6 +65,6 @@ class Table(Entries, Protocol):
 
 
 def prefix_end(prefix: bytes) -> bytes | None:
-    """Return the smallest key above all keys that start with `prefix`, or None when there is none."""
+    """Return the smallest key above all keys that start with `prefix`, or None if there is no such key."""
     stripped = prefix.rstrip(b"\xff")
     return stripped[:-1] + bytes([stripped[-1] + 1]) if stripped else None

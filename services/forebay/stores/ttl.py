@@ -71,8 +71,9 @@ class TtlKeyValueStore(Store[V], KeyOrderReads[V], KeyPuts[V]):
             return
         self._check_value(value)
         now = self._clock.closing_time
-        # An entry that is put again keeps its place in the index. `expire` finds it there and moves it to its new time,
-        # so that a put of an existing key writes one row. In an earlier release, an expired entry could lose its place.
+        # An entry that is put again keeps its index row. `expire` reads the index row and replaces it by one at the new
+        # time, so that a put of an existing key writes only one row. In an earlier release, an expired entry could lose
+        # its index row.
         existing = self._rows.get(encoded)
         if existing is None or self._is_expired(existing):
             self._look_at(encoded, now + self.ttl_ms)
@@ -89,7 +90,7 @@ class TtlKeyValueStore(Store[V], KeyOrderReads[V], KeyPuts[V]):
         """Delete expired entries. Check at most `at_most` entries, and return how many were deleted."""
         now, gone, start = self._clock.closing_time, 0, self._marks.get(_FIRST, FOREVER)
         if not self._is_looked_through:
-            # Release 0.2 forgot entries that were due before its mark.
+            # Release 0.2 could leave entries in the index that are due before its mark.
             self._is_looked_through, start = True, 0
         if start > now:
             return 0
@@ -99,7 +100,7 @@ class TtlKeyValueStore(Store[V], KeyOrderReads[V], KeyPuts[V]):
             key = row[WIDTH:]
             entry = self._rows.get(key)
             self._due.put(row, None)
-            # It was deleted. Its place in the index was left until now, so that a delete writes one row.
+            # The entry was deleted. Its index row remained until now, so that a delete writes only one row.
             if entry is None:
                 continue
             if self._is_expired(entry):
@@ -115,7 +116,7 @@ class TtlKeyValueStore(Store[V], KeyOrderReads[V], KeyPuts[V]):
         return gone
 
     def adapt(self) -> None:
-        # With a shorter time to live, entries are due before the places that they have in the index.
+        # With a shorter time to live, entries are due before the times of their index rows.
         for key, row in self._rows.scan(b"", None):
             self._look_at(key, row.timestamp + self.ttl_ms)
 
@@ -128,7 +129,10 @@ class TtlKeyValueStore(Store[V], KeyOrderReads[V], KeyPuts[V]):
         return None if first == FOREVER else first
 
     def _first_from(self, start: int, end: int) -> int:
-        """Return the first due time in [start, end], or FOREVER: by ranges that grow, for a range costs its changes."""
+        """Return the first due time in [start, end], or FOREVER.
+
+        It scans ranges of increasing width, because a scan costs as much as there are changed rows in its range.
+        """
         width = 1
         while start <= end:
             first = next(self._due.scan(pack_time(start), pack_time(start + width)), None)
@@ -142,8 +146,8 @@ class TtlKeyValueStore(Store[V], KeyOrderReads[V], KeyPuts[V]):
         if due < self._marks.get(_FIRST, FOREVER):
             self._marks.set(_FIRST, due)
 
-    def _is_expired(self, found: Stamped[V]) -> bool:
-        return found.timestamp + self.ttl_ms <= self._clock.closing_time
+    def _is_expired(self, entry: Stamped[V]) -> bool:
+        return entry.timestamp + self.ttl_ms <= self._clock.closing_time
 
     def _scan(self, start: bytes, end: bytes | None) -> Iterator[tuple[bytes, V]]:
         return ((k, row.value) for k, row in self._rows.scan(start, end) if not self._is_expired(row))

@@ -1,4 +1,4 @@
-"""Making a store's rows fit another declaration, by the declared store's own puts."""
+"""Conversion of a store's rows to another declaration, with puts of the declared store."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _REWRITTEN = (KeyValueStore.kind, TimestampedKeyValueStore.kind, VersionedKeyVal
 
 
 class Way(Enum):
-    """How rows come from one declaration to another."""
+    """How rows are converted from one declaration to another."""
 
     REWRITE = "rewrite"
     ADAPT = "adapt"
@@ -27,13 +27,13 @@ class Way(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Conversion:
-    """What a conversion did to a task's rows of one store.
+    """The result of converting a task's rows of one store.
 
     Args:
-        recorded: the declaration that wrote the rows.
-        declared: the one they fit now.
-        read: rows (versions, entries) found.
-        remaining: rows that are there now.
+        recorded: Declaration with which the rows were written.
+        declared: Declaration that they fit now.
+        read: Number of rows (versions, entries) before the conversion.
+        remaining: Number of rows after it.
     """
 
     store: str
@@ -44,7 +44,7 @@ class Conversion:
 
     @property
     def dropped(self) -> int:
-        """Rows that are gone: past the retention, superseded, or tombstones."""
+        """Number of rows that were dropped: past the retention, superseded, or tombstones."""
         return self.read - self.remaining
 
     def __str__(self) -> str:
@@ -54,7 +54,7 @@ class Conversion:
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """A row as every rewritten kind can put it; None is a tombstone, `timestamp` in ms."""
+    """A row in a form that every rewritten kind of store can put. None is a tombstone, `timestamp` is in ms."""
 
     key: str
     value: Any
@@ -62,12 +62,12 @@ class Entry:
 
 
 def describe_store(store: Store[Any]) -> str:
-    """Return a declaration as it is recorded: its kind, then the settings that matter to its rows."""
+    """Return the recorded form of a declaration: its kind, followed by the settings that affect its rows."""
     return " ".join([store.kind, *(f"{name}={_text(store, name)}" for name in (*store.fixed, *store.limits))])
 
 
 def way_to(store: Store[Any], recorded: str) -> Way:
-    """Return how rows written under the description `recorded` can be made to fit `store`."""
+    """Return how rows that were written with the declaration `recorded` can be converted to `store`."""
     kind, settings = _parse(recorded)
     if kind in _REWRITTEN and store.kind in _REWRITTEN:
         return Way.REWRITE
@@ -78,16 +78,17 @@ def way_to(store: Store[Any], recorded: str) -> Way:
 def convert(
     store: Store[Any], recorded: str, task: TaskStores, codec: Codec[Any], stream_time: int
 ) -> tuple[Conversion, list[Rows[Any]]]:
-    """Convert a task's rows as changes of the batch in hand.
+    """Convert a task's rows as changes of the current commit.
 
-    Entries are put in order of (timestamp, key), so that a history retention drops what it would have dropped.
+    Entries are put in order of timestamp and key, so that a history retention drops the same versions as it would have
+    dropped originally.
 
     Args:
-        store: bound to `task`, whose rows it shares with the store that wrote them.
-        stream_time: in ms; values without a timestamp get it.
+        store: Declared store, bound to `task`. It has the same rows as the store that wrote them.
+        stream_time: Stream time in ms, which becomes the timestamp of values without one.
 
     Returns:
-        What was done, and rows with changes that don't belong to the declared store.
+        The result, and rows with changes that do not belong to the declared store.
     """
     own = task.of_store[store.name]
     if way_to(store, recorded) is Way.ADAPT:
@@ -99,8 +100,8 @@ def convert(
     entries = sorted(_entries(writer, max(stream_time, 0)), key=lambda entry: (entry.timestamp, entry.key))
     by_prefix = {rows.prefix: rows for rows in own}
     for rows in before.opened:
-        # Rows that both declarations have are deleted through the declared store's: otherwise the delete and the new
-        # put would be two changes of one key, and their order would decide.
+        # Delete rows that both declarations have through the declared store. Otherwise the delete and the new put would
+        # be two changes of one key, and their order would decide.
         doomed = by_prefix.get(rows.prefix, rows)
         for key in rows.confirmed_keys():
             doomed.put(key, None)
@@ -111,12 +112,12 @@ def convert(
 
 
 def is_of_kind(store: Store[Any], recorded: str) -> bool:
-    """Return whether rows written under the description `recorded` are of a store's kind; their settings may differ."""
+    """Return whether rows with the declaration `recorded` are of a store's kind. Their settings may differ."""
     return _parse(recorded)[0] == store.kind
 
 
 def row_value_of(recorded: str) -> RowValue:
-    """Return what the values of rows written under the description `recorded` consist of."""
+    """Return the layout of the values of rows with the declaration `recorded`."""
     return _row_values().get(_parse(recorded)[0], RowValue.PLAIN)
 
 

@@ -1,4 +1,4 @@
-"""How rows of composite stores become bytes, around the codec of the store's own values."""
+"""Codecs of the rows of composite stores, which contain values that the store's codec encodes."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ class Stamped(NamedTuple, Generic[V]):
 
 
 class Held(NamedTuple, Generic[V]):
-    """A value that may be null: a version, or a buffered update. The row exists either way."""
+    """A value that may be null in an existing row, such as a version or a buffered update."""
 
     value: V | None
 
 
 class StampedCodec(Generic[V]):
-    """Timestamp (8 bytes), then the value's own bytes."""
+    """Codec of a timestamp (8 bytes), followed by the value's bytes."""
 
     canonical: Callable[[Stamped[V]], Stamped[V]] | None = None
 
@@ -48,9 +48,9 @@ class StampedCodec(Generic[V]):
 
 
 class HeldCodec(Generic[V]):
-    """The value's own bytes, unchanged; no bytes at all mean null.
+    """Codec of a value's bytes, unchanged. Null is encoded as no bytes.
 
-    Values that begin with 0xFF, or are empty, get a 0xFF before them (framed Avro begins with zero).
+    If a value's bytes are empty or begin with 0xFF, a 0xFF precedes them. (Framed Avro begins with a zero byte.)
     """
 
     canonical: Callable[[Held[V]], Held[V]] | None = None
@@ -75,7 +75,7 @@ class HeldCodec(Generic[V]):
 
 
 class NumberCodec:
-    """A 64-bit number."""
+    """Codec of a signed 64-bit number."""
 
     is_frozen = True
 
@@ -87,7 +87,7 @@ class NumberCodec:
 
 
 class BytesCodec:
-    """Bytes as they are (the rows of an index)."""
+    """Codec of bytes, which leaves them unchanged (the rows of an index)."""
 
     is_frozen = True
 
@@ -99,4 +99,4 @@ class BytesCodec:
 
 
 PRESENT = b""
-"""Value of an index row: its key says everything."""
+"""Value of an index row, which has all information in its key."""

@@ -1,4 +1,4 @@
-"""The versioned key-value store of a task: every version of a value, for a retention."""
+"""The versioned key-value store of a task, which stores all versions of a value for a retention."""
 
 from __future__ import annotations
 
@@ -94,7 +94,7 @@ class VersionedKeyValueStore(Store[V]):
         self._segments = task.internal(self.name, "segments", BytesCodec())
         self._latest = task.internal(self.name, "latest", NumberCodec())
         self._marks = task.marks(self.name)
-        # The times of this index are numbers of segments, so the step is one segment.
+        # The times of this index are segment numbers, so a step is one segment.
         self._purge = Purge(self._segments, self._marks, 1, self._purge_indexed)
 
     @property
@@ -128,7 +128,7 @@ class VersionedKeyValueStore(Store[V]):
             self._check_value(value)
         self._rows.put(prefix + pack_time(timestamp), Held(value))
         latest = self._latest.get(prefix)
-        # Kept apart, so that a read of the latest version needs no scan.
+        # The latest timestamp has a row, so that a read of the latest version needs no scan.
         if latest is None or timestamp > latest:
             self._latest.put(prefix, timestamp)
         self._mark(prefix, timestamp)
@@ -146,7 +146,7 @@ class VersionedKeyValueStore(Store[V]):
         if as_of is None or as_of >= latest:
             held = self._rows.get(prefix + pack_time(latest))
             return None if held is None or held.value is None else Version(held.value, latest, None)
-        # Versions there may or may not have been purged. What a read returns must not depend on that.
+        # Versions at this time may or may not have been purged. The result must not depend on this.
         if self._is_past_history(as_of):
             return None
         return next(self._versions(prefix, as_of, as_of), None)
@@ -175,7 +175,7 @@ class VersionedKeyValueStore(Store[V]):
             return iter(())
         versions = self._versions(terminate(encode_key(self.name, key)), low, high)
         if self._is_past_history(high):
-            # As in `get`: of what is past the history, only the latest version is never purged.
+            # As in `get`. Of the versions that are past the history, only the latest one is never purged.
             versions = (version for version in versions if version.valid_to is None)
         return versions if order is Order.NEWEST_FIRST else reversed(list(versions))
 
@@ -189,7 +189,7 @@ class VersionedKeyValueStore(Store[V]):
         A tombstone that is too old changes nothing.
         """
         prefix = terminate(encode_key(self.name, key))
-        # Before the tombstone, which would end it.
+        # Read it before the tombstone ends its validity.
         previous = next(self._versions(prefix, timestamp, timestamp), None)
         return None if self.put(key, None, timestamp) is NOT_PUT else previous
 
@@ -213,7 +213,7 @@ class VersionedKeyValueStore(Store[V]):
             valid_to = timestamp
 
     def _mark(self, prefix: bytes, timestamp: int) -> None:
-        """Note that the key has something to be looked at once `timestamp`'s segment is past the history."""
+        """Record in the index that the key must be purged once the timestamp's segment is past the history."""
         row = pack_time(timestamp // self._segment_ms) + prefix
         # One index row serves all versions of the key in a segment.
         if self._segments.get(row) is None:
@@ -224,19 +224,19 @@ class VersionedKeyValueStore(Store[V]):
         self._purge_key(row[WIDTH:], (unpack_time(row) + 1) * self._segment_ms)
 
     def _last_past(self, stream_time: int) -> int:
-        """Return the last segment that ended a segment or more before the history."""
+        """Return the last segment that ended at least one segment before the history begins."""
         return (stream_time - self.history_retention_ms) // self._segment_ms - 2
 
     def _purge_key(self, prefix: bytes, end: int) -> None:
-        """Delete the key's versions whose validity ended before `end`, and a tombstone that was the last by then."""
+        """Delete the key's versions whose validity ended before `end`, and its last tombstone before `end`."""
         rows = list(self._rows.scan(prefix, after(prefix + pack_time(end - 1))))
-        # Each of these was followed by another version before `end`, so its validity ended there. The last one is still
-        # valid at `end`. If it is a tombstone, its absence says the same.
+        # Each of these was followed by another version before `end`, so its validity ended. The last one is still valid
+        # at `end`. A tombstone can be deleted, because a missing row has the same meaning.
         for row, _ in rows[:-1]:
             self._rows.put(row, None)
         if rows and rows[-1][1].value is None:
             self._rows.put(rows[-1][0], None)
-            # A newer version may have come since, and must stay the latest.
+            # If a newer version was put since, it must remain the latest.
             if self._latest.get(prefix) == _timestamp(rows[-1][0]):
                 self._latest.put(prefix, None)
 

@@ -88,7 +88,7 @@ class WindowStore(Store[V], WindowReads[V]):
         Returns:
             Whether the entry was accepted.
         """
-        # Before the row: a put that is refused must not leave an index row.
+        # Check this before anything is written, because a put that is refused must not leave an index row.
         latest = self._latest_with(start)
         if latest is None:
             return False
@@ -139,7 +139,7 @@ class WindowStore(Store[V], WindowReads[V]):
             timestamp = current.timestamp
         if value is not None:
             self._check_value(value)
-            # An index row exists exactly as long as its entry: scans by start and the purge rely on it.
+            # An index row exists exactly as long as its entry. Scans by start and the purge rely on this.
             if current is None:
                 self._by_start.put(at + prefix + ONLY, PRESENT)
             self._rows.put(row, Stamped(value, timestamp))
@@ -163,7 +163,7 @@ class WindowStore(Store[V], WindowReads[V]):
         if start > latest:
             self.marks.set(LATEST, start)
             return start
-        # Refused, not only hidden: the purge relies on it that no row is added behind its bound.
+        # Refuse the entry instead of only hiding it, because the purge relies on no row being added before its bound.
         if start <= latest - self.retention_ms:
             self.dropped_total += 1
             return None
@@ -174,7 +174,7 @@ class WindowStore(Store[V], WindowReads[V]):
             return ONLY
         if value is None:
             return None
-        # The counter is a row of the store, so it is undone with a record that fails, and a restart continues it.
+        # The counter is a row. It is rolled back with a record that fails, and a restart continues it.
         number = self.marks.get(_PUTS, 0)
         self.marks.set(_PUTS, number + 1)
         return pack_time(number)

@@ -18,18 +18,18 @@ LATEST = b"latest"
 """Mark of a window store: the latest window start that was put."""
 BEGINNING = -(1 << 62)
 ONLY = pack_time(0)
-"""Ends the row of an entry in a store that keeps no duplicates."""
+"""Suffix of an entry's row key in a store without duplicates."""
 
 
 class Duplicates(Enum):
-    """What a second put with the same key and window start does."""
+    """Whether a second put with the same key and window start replaces the entry or adds another one."""
 
     REPLACE = "replace"
     KEEP = "keep"
 
 
 class WindowEntry(NamedTuple, Generic[V]):
-    """One entry. Its window starts at `start` (ms); `timestamp` (ms) is the time that it was put with."""
+    """An entry. Its window starts at `start` (ms). `timestamp` (ms) is the time that is stored with the value."""
 
     key: str
     start: int
@@ -123,7 +123,7 @@ class WindowReads(Generic[V]):
     def _entries_by_index(self, index: Iterator[tuple[bytes, bytes]]) -> Iterator[WindowEntry[V]]:
         for row, _ in index:
             start, rest = row[:WIDTH], row[WIDTH:]
-            # The index has no values: they would be in two changelogs, and an update would write both.
+            # The index has no values. Otherwise they would be in two changelogs, and an update would write both.
             entry_row = self._rows.get(rest[:-WIDTH] + start + rest[-WIDTH:])
             assert entry_row is not None, f"store {self.name}: an index row without its entry"
             yield WindowEntry(split_text(rest)[0], unpack_time(start), entry_row.value, entry_row.timestamp)

@@ -1,4 +1,4 @@
-"""A task's stores without a task: each step of a case is committed to a real table, then read back from it."""
+"""A bench for stores without a task, which commits each step of a case to a real table and reads it back."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ S = TypeVar("S", bound=Store[Any])
 
 
 class Backend(Enum):
-    """Where a case's stores are kept."""
+    """The kind of table of a case's stores."""
 
     IN_MEMORY = "in_memory"
     PERSISTENT = "persistent"
@@ -30,14 +30,14 @@ class Backend(Enum):
 
 @dataclass(slots=True)
 class BenchClock:
-    """A clock set by hand, in ms."""
+    """A clock that the test sets, in ms."""
 
     closing_time: int = -1
 
 
 @dataclass(slots=True)
 class Bench:
-    """Opens stores on a table; `commit` writes what they changed and drops everything held in memory."""
+    """Stores on a table. `commit` writes their changes and discards all cached objects."""
 
     table: Table
     clock: BenchClock = field(default_factory=BenchClock)
@@ -49,11 +49,11 @@ class Bench:
         self.stores = TaskStores(self.table, self.journal, self.clock)
 
     def open(self, declared: S, codec: Codec[Any] | None = None) -> S:
-        """Return the declared store, bound to the table."""
+        """Return the store of a declaration, bound to the table."""
         return declared.bind(self.stores, codec or CellCodec())
 
     def commit(self) -> list[Change]:
-        """Apply all changes to the table and forget every cached object, as a restarted task does."""
+        """Apply all changes to the table, discard all cached objects as a restart does, and return the changes."""
         changes = [change for rows in self.stores.opened for change in rows.changes()]
         self.commits += 1
         self.table.apply(changes, str(self.commits).encode())
@@ -64,13 +64,13 @@ class Bench:
         return changes
 
     def roll_back(self) -> None:
-        """Undo every change since the last commit."""
+        """Undo all changes since the last commit."""
         self.journal.roll_back()
 
 
 @contextmanager
 def open_bench(backend: Backend, directory: Path | None = None) -> Iterator[Bench]:
-    """Yield a bench on an empty table, closed at the end."""
+    """Yield a bench with an empty table, and close the table at the end."""
     table: Table = (
         MemoryTable()
         if backend is Backend.IN_MEMORY

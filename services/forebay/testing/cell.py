@@ -1,4 +1,4 @@
-"""The cases' JSON keys and values as the keys and records of stores."""
+"""Conversion of the JSON keys and values of cases to keys and records of stores."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ class Cell:
 
 
 class CellCodec:
-    """Cells as UTF-8 text."""
+    """Codec of cells, which are written as UTF-8 text."""
 
     is_frozen = True
 
@@ -40,7 +40,7 @@ def cell(value: Json) -> Cell:
 
 
 def cell_or_none(value: Json) -> Cell | None:
-    """Return a JSON value as a record; null stays null."""
+    """Return a JSON value as a record. Null stays null."""
     return None if value is None else cell(value)
 
 
@@ -50,13 +50,13 @@ def plain(record: Cell | None) -> Json:
 
 
 class Keys:
-    """Turns a case's keys into strings that sort as the keys do: text as it is, whole numbers by value."""
+    """Conversion of a case's keys to strings with the same order. Texts stay unchanged, numbers sort by value."""
 
     def __init__(self) -> None:
         self._seen: dict[str, Json] = {}
 
     def encode(self, key: Json) -> Any:
-        """Return the key as text; null stays null."""
+        """Return a key as text. Null stays null."""
         if key is None:
             return None
         if isinstance(key, str):
@@ -69,13 +69,13 @@ class Keys:
         return text
 
     def decode(self, text: str | None) -> Json:
-        """Return the case's key of a text that `encode` gave."""
+        """Return the key of a text that `encode` returned."""
         return None if text is None else self._seen[text]
 
     def memory(self) -> dict[str, Json]:
-        """Return the keys seen, by text."""
+        """Return the keys that were encoded so far, by text."""
         return self._seen
 
     def remember(self, seen: dict[str, Json]) -> None:
-        """Take over the keys seen before."""
+        """Add keys that were encoded before, by text."""
         self._seen.update(seen)

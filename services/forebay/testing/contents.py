@@ -11,13 +11,15 @@ from forebay.stores.versioned import VersionedKeyValueStore
 
 
 def contents(stores: Sequence[Store[Any]], key_of: Callable[[str], Any]) -> Any:
-    """Return what the stores of several tasks hold together.
+    """Return the combined contents of a store in several tasks.
 
-    By key: the values of key-value kinds; the values in order of a list store; (value, timestamp) of each version and
-    tombstone (None) of a versioned store, oldest first. Of windows, sessions and buffers: the entries.
+    For key-value stores: the values by key. For a list store: tuples of values by key. For a versioned store: tuples of
+    (value, timestamp) of all versions and tombstones (None) by key, oldest first. For windows, sessions and buffers:
+    the entries.
 
     Args:
-        key_of: makes a key of its text.
+        stores: The store in each task.
+        key_of: Function that converts a row text to a key.
     """
     kind = stores[0]
     if isinstance(kind, VersionedKeyValueStore):

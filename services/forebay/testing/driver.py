@@ -1,4 +1,4 @@
-"""Drives a service, all its sub-topologies and tasks, with the loop a job runs: no Spark, no Kafka."""
+"""The test driver, which runs all tasks of a service with the loop of a real job, without Spark and Kafka."""
 
 from __future__ import annotations
 
@@ -31,15 +31,15 @@ V = TypeVar("V")
 
 
 class TestDriver:
-    """Run a topology, a processor or a service on records in memory (Kafka Streams' TopologyTestDriver).
+    """A driver that runs a topology, a processor or a service in memory (Kafka Streams' TopologyTestDriver).
 
-    Each call runs the loop of a real job until nothing is left to do. Errors of the loop are raised by the call;
-    uncommitted records are processed again by the next call. Time passes only through `advance_wall_time` and
+    Each call runs the loop of a real job until all records are processed. If the loop fails, the call raises the error,
+    and the next call processes the uncommitted records again. Time advances only with records, `advance_wall_time` and
     `advance_stream_time`. By default, the wall clock is far in the future, so that any event time is accepted.
 
     Args:
-        what: A topology, a job, the class of a service's entry, a processor, or the name of a service.
-        codecs: Codecs of a processor's inputs, stores and outputs.
+        what: A topology, a job, a service's entry (Service), a processor, or the name of a service.
+        codecs: Codecs of the inputs, stores and outputs. They are required for a processor.
         tasks: Number of tasks.
         partitions: Number of partitions of each input and output, a multiple of the tasks. By default, equal to the
             tasks.
@@ -107,7 +107,7 @@ class TestDriver:
 
     @property
     def stages(self) -> list[SubTopologyTasks]:
-        """The same as `sub_topologies`: its name in 0.2, which goes with the next release."""
+        """The name of `sub_topologies` in 0.2, which will be removed in the next release."""
         return self.sub_topologies
 
     @property
@@ -129,7 +129,7 @@ class TestDriver:
             key: Key of the record.
             event: Value of the record.
             topic: Input topic. It may be left out if there is only one.
-            timestamp: Timestamp of the Kafka record, in ms. It is the event time if the value holds none.
+            timestamp: Timestamp of the Kafka record, in ms. It is used if the event time is not read from the value.
             headers: Headers of the record.
         """
         self._append(topic, key, event, timestamp, headers)
@@ -170,7 +170,10 @@ class TestDriver:
         return self._outputs_of(lambda: self._loop.pass_time(ms_of(ms)))
 
     def advance_stream_time(self, to: int) -> list[Forwarded[Any]]:
-        """Close everything up to `to` (ms) in every task, as a record with this timestamp would. Return the outputs."""
+        """Close windows and fire timers up to `to` (ms) in every task, as a record with this timestamp would.
+
+        Return the outputs.
+        """
         return self._outputs_of(lambda: self._loop.close(to))
 
     @overload
@@ -178,7 +181,7 @@ class TestDriver:
     @overload
     def output(self, topic: str, value: type[V]) -> OutputTopic[V]: ...
     def output(self, topic: str, value: type[Any] = object) -> OutputTopic[Any]:
-        """Return a reader of the records that the job sends to a topic, from the first one on.
+        """Return a reader of the records that the job sends to a topic, beginning with the first one.
 
         Args:
             topic: Name of an output topic.
@@ -218,11 +221,11 @@ class TestDriver:
         return self._outputs_of(self._loop.restart)
 
     def restore(self, tasks: Mapping[tuple[int, int], Left]) -> None:
-        """Restart from rows and positions of another driver's tasks, by sub-topology and number."""
+        """Restart with the rows and positions of another driver's tasks, by sub-topology and task number."""
         self._loop.restore(tasks)
 
     def _limit(self, what: What, engine: EngineSettings, sub_topology: int) -> EngineSettings:
-        """Return the settings with what the topics take as they are created, unless others are given."""
+        """Return the settings with the limits of newly created topics, unless the settings specify limits."""
         limits = engine.limits
         if isinstance(what, str) and limits == TaskLimits():
             limits = task_limits(find_service(what), sub_topology=sub_topology)
@@ -261,7 +264,7 @@ class TestDriver:
         return self._outputs_of(self._loop.run)
 
     def _outputs_of(self, step: Callable[[], None]) -> list[Forwarded[Any]]:
-        """Return the outputs that a step of the loop caused. Raises RecordFailed, if that is wanted."""
+        """Return the outputs that a step of the loop caused. With raise_errors, raise RecordFailed on errors."""
         begun, failed = len(self.outputs), len(self.errors)
         try:
             step()

@@ -1,4 +1,4 @@
-"""Records checked as their contract would check them, for topologies whose contracts are not written yet."""
+"""Checks of records by their types, for topologies whose contracts are not written yet."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ _LONG = range(-(1 << 63), 1 << 63)
 
 
 def fit(value: Any, hint: Any, path: str) -> Any:
-    """Return a value as it is read back from Avro: a whole number in a `float` as a float.
+    """Return a value in the form in which it is read from Avro. A whole number in a `float` becomes a float.
 
     Args:
-        hint: the field's type.
-        path: of the field, for the message.
+        hint: Type of the field.
+        path: Path of the field, for the message.
 
     Raises:
-        EncodeError: Avro refuses it, because it is no value of the type.
+        EncodeError: Avro would refuse the value, because it is not of this type.
     """
     origin, arguments = typing.get_origin(hint), typing.get_args(hint)
     if origin in (types.UnionType, typing.Union):
@@ -50,7 +50,7 @@ def fit(value: Any, hint: Any, path: str) -> Any:
 
 
 def fitted_record(value: Any, record: type[Any], path: str = "") -> Any:
-    """Return a record with all fields as they are read back from Avro. Raises EncodeError: see `fitted`."""
+    """Return a record with all fields in the form in which they are read from Avro. Raise EncodeError (see `fit`)."""
     path = path or record.__name__
     _check(value, record, path)
     changes: dict[str, Any] = {}
@@ -67,7 +67,7 @@ def fitted_record(value: Any, record: type[Any], path: str = "") -> Any:
 
 def _of_union(value: Any, members: tuple[Any, ...], path: str) -> Any:
     for member in members:
-        # Compare exact types. `isinstance` would take True for a whole number, which Avro refuses.
+        # Compare exact types. `isinstance` would accept True as a whole number, which Avro refuses.
         if type(value) is (typing.get_origin(member) or member):
             return fit(value, member, path)
     names = ", ".join(getattr(member, "__name__", str(member)) for member in members)

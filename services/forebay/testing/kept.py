@@ -1,4 +1,4 @@
-"""Records as numbers they are kept under: for topologies whose contracts are not written yet."""
+"""Codecs that store records in a list and encode them as indexes, for topologies without contracts."""
 
 from __future__ import annotations
 
@@ -10,18 +10,18 @@ from forebay.testing.fitting import fitted_record
 
 
 class KeptRecords:
-    """The records that were written so far."""
+    """The records that were encoded so far."""
 
     def __init__(self) -> None:
         self._records: list[Any] = []
 
     def codec(self, record: type[Any]) -> KeptCodec:
-        """Return a codec of one class of records."""
+        """Return a codec for a class of records."""
         return KeptCodec(record, self._records)
 
 
 class KeptCodec:
-    """Any record of one class as the number it is kept under."""
+    """Codec of one class of records, which are encoded as their index in the list of records."""
 
     is_frozen = True
 

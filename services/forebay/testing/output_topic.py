@@ -1,4 +1,4 @@
-"""The records that a test driver's job sent to one topic, read in order with their type."""
+"""Reading of the records that a test driver's job sent to a topic."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ V = TypeVar("V")
 
 
 class OutputTopic(Generic[V]):
-    """Reads the records of an output topic (Kafka Streams' TestOutputTopic).
+    """A reader of the records of an output topic (Kafka Streams' TestOutputTopic).
 
     Args:
         name: Name of the topic.
@@ -42,7 +42,7 @@ class OutputTopic(Generic[V]):
         return [record.value for record in self._unread()]
 
     def read_rows(self) -> dict[object, V]:
-        """Return the last value of each key among all records that were not read yet, without deleted keys."""
+        """Return the last value of each key of all records that were not read yet, without deleted keys."""
         rows: dict[object, V] = {}
         for record in self._unread():
             if record.value is None:

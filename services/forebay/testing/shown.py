@@ -1,4 +1,4 @@
-"""Records as a test gives them and sees them."""
+"""The records that a test pipes and receives."""
 
 from forebay.in_memory.records import Failure, Forwarded, PipedRecord, Sink
 
@@ -6,4 +6,4 @@ __all__ = ["Failure", "Forwarded", "PipedRecord", "RecordFailed", "Sink"]
 
 
 class RecordFailed(RuntimeError):
-    """A record of a test went to `.errors`. The message says which record, and why."""
+    """A record of a test went to `.errors`. The message says which record and why."""

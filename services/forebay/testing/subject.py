@@ -1,9 +1,9 @@
-"""The job that a test driver runs: a topology's, a processor's, or that of a service's entry."""
+"""The job that a test driver runs for a topology, a processor or a service."""
 
 from __future__ import annotations
 
 from forebay.builder import Topology, job
-from forebay.builder.shown import NoSettings
+from forebay.builder.notebook_view import NoSettings
 from forebay.catalog import Service, find_service
 from forebay.job import Job, NewInEachCall, load_job
 from forebay.processor.api import AnyProcessor
@@ -16,7 +16,12 @@ What = str | Service | Job | Topology | AnyProcessor
 
 
 def job_of(what: What, codecs: Codecs | None, tasks: int) -> Job:
-    """Return the job that has a subject in it. Raises TypeError, ValueError."""
+    """Return the job that a test driver runs.
+
+    Raises:
+        TypeError: A processor needs codecs.
+        ValueError: A processor can't serve several tasks.
+    """
     if isinstance(what, str):
         return load_job(find_service(what).job)
     if isinstance(what, Service):
@@ -39,7 +44,7 @@ def job_of(what: What, codecs: Codecs | None, tasks: int) -> Job:
 
 
 class _Given(NewInEachCall):
-    """Gives the processor that a test made."""
+    """Function that returns the processor that a test created."""
 
     def __init__(self, processor: AnyProcessor) -> None:
         self._processor = processor
@@ -49,7 +54,7 @@ class _Given(NewInEachCall):
 
 
 def contracts_of(what: What) -> Contract:
-    """Return where codecs of record types come from: a service's contracts, or the records themselves."""
+    """Return the function that returns a record type's codec, from a service's contracts or without contracts."""
     if isinstance(what, str):
         return lambda _, record: local_codec(what, record)
     kept_records = KeptRecords()

@@ -1,4 +1,4 @@
-"""Contracts of views' records, generated from their classes so that the two always agree."""
+"""Contracts of views' records, which are generated from the record classes so that they always match."""
 
 from __future__ import annotations
 
@@ -27,10 +27,10 @@ _TOTALS: Mapping[type, tuple[str, Mapping[str, str]]] = types.MappingProxyType(
 
 
 def contracts_of(job: Job, namespace: str) -> Iterator[tuple[str, str]]:
-    """Yield name and text of each contract that a views job needs besides its source's: rows, stores, repartitions.
+    """Yield name and text of each contract of a views job except the source's: rows, stores, repartition topics.
 
-    A stored row's fields have no defaults: a view that gets another column can't use rows that never counted it, so the
-    registry must refuse the new schema.
+    The fields of stored rows have no defaults. A view with a new column can't use rows without it, so the registry must
+    refuse the new schema.
     """
     for sub_topology in _sub_topologies(job):
         for node in sub_topology.nodes:

@@ -1,4 +1,4 @@
-"""Views are read from the .sql files of a folder, one view a file."""
+"""Reads views from the .sql files of a folder, one view per file."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ _SUFFIX = ".sql"
 
 
 def load_views(folder: Traversable, source: Source) -> tuple[View, ...]:
-    """Return the views of a folder in order of their files' names.
+    """Return the views of a folder, in the order of file names.
 
     Raises:
-        ViewError: a file is no view, two have one name, or there is none.
+        ViewError: a file is not a view, two views have the same name, or there are none.
     """
     if not folder.is_dir():
         raise ViewError(f"{folder}: the folder does not exist: create it, with a file name{_SUFFIX} for each view")

@@ -1,4 +1,4 @@
-"""What a service's view may have of SQL; the rest is refused: the file, what is wrong, what to write instead."""
+"""Checks that a view uses only the part of SQL that views of services support."""
 
 from __future__ import annotations
 
@@ -19,15 +19,15 @@ KINDS = {str: "a text", int: "a whole number", float: "a number", bool: "a boole
 _USABLE = re.compile(r"[a-z][a-z0-9_]*")
 
 Checked = tuple[tuple[str, ...], Mapping[str, Column], tuple[str, ...]]
-"""Names of the selected columns, the columns that some of them group by, names of all columns that make the key."""
+"""Names of the selected columns, the grouping columns among them by name, and names of the key's columns."""
 
 
 class Form:
     """Checks one view's statement.
 
     Args:
-        file: begins every message.
-        source: whose columns are meant.
+        file: name of the file, prefix of all messages.
+        source: the source of the view's columns.
     """
 
     def __init__(self, file: str, source: Source) -> None:
@@ -36,15 +36,15 @@ class Form:
         self._alias = source.topic
 
     def fail(self, message: str) -> NoReturn:
-        """Raise ViewError with the file in front."""
+        """Raise ViewError with the file and a message."""
         raise ViewError(f"{self.file}: {message}")
 
     def wrong_source(self, said: str) -> NoReturn:
-        """Raise ViewError for what a view selects from."""
+        """Raise ViewError for a wrong source in FROM."""
         self.fail(f"{said}: this service's views select FROM {self.source.topic}")
 
     def check(self, statement: CreateAs) -> Checked:
-        """Return what is selected and grouped by, once all but the condition is found right. Raises ViewError."""
+        """Check a statement except its condition. Return its selected and grouping columns. Raises ViewError."""
         query, name = statement.query, self._own(statement.name, "a view, which is its topic's too")
         if query.emit:
             self.fail(
@@ -64,7 +64,7 @@ class Form:
         return tuple(names), groups, tuple(group_by)
 
     def column(self, node: Expression) -> Column:
-        """Return the source's column that is named. Raises ViewError."""
+        """Return the source's column that an expression names. Raises ViewError."""
         if not isinstance(node, syntax.Column):
             self.fail(
                 f"{sql_text(node)} stands where a column of {self.source.topic} must: {self._columns_there_are()}"
@@ -105,7 +105,7 @@ class Form:
         return by_name
 
     def _select(self, selected: Selected, group_by: Mapping[str, Column], groups: dict[str, Column]) -> str:
-        """Return the name of a selected column; add it to the groups where it is one."""
+        """Return the name of a selected column. Add a grouping column to `groups`."""
         node, text = selected.expression, selected.text
         if isinstance(node, syntax.Column):
             column = self.column(node)

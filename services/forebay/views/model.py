@@ -1,4 +1,4 @@
-"""What a view is: a source, and a plan of forebay.sql over it."""
+"""The model of a view: a source, and a plan of forebay.sql over it."""
 
 from __future__ import annotations
 
@@ -18,20 +18,20 @@ from forebay.sql.plan import Aggregated, Filtered, Projected, QueryPlan, Rekeyed
 from forebay.sql.types import BIGINT, BOOLEAN, DOUBLE, STRING, SqlType
 
 Predicate = Callable[[Any], bool | None]
-"""Says of a source record whether it counts; None (unknown) is no."""
+"""Returns whether a source record meets the condition. None (unknown) means that it does not."""
 
 SQL_TYPES: Mapping[type, SqlType] = types.MappingProxyType({str: STRING, int: BIGINT, float: DOUBLE, bool: BOOLEAN})
 
 
 class ViewError(ValueError):
-    """A file that is not a view; the message names the file, what is wrong, and what to write instead."""
+    """A file is not a valid view. The message contains file, mistake and remedy."""
 
     names_its_place = True
 
 
 @dataclass(frozen=True, slots=True)
 class Column:
-    """A column of a source: `type` is str, int, float or bool."""
+    """A column of a source. `type` is str, int, float or bool."""
 
     name: str
     type: type
@@ -40,16 +40,16 @@ class Column:
 
 @dataclass(frozen=True)
 class Source:
-    """What views select from.
+    """The source of views.
 
     Args:
-        topic: its name is the one in FROM.
-        record: the topic's records: a frozen dataclass with the field `timestamp` (ms).
-        key: the field that every record's key repeats; views grouped by it need no repartition.
-        check: called with each record before any view sees it; raises RejectedRecord for one no view may count.
+        topic: the topic, whose name is used in FROM.
+        record: class of the topic's records, a frozen dataclass with the field `timestamp` (ms).
+        key: the field that equals the record's key. Views that are grouped by it need no repartitioning.
+        check: called with each record before the views. Raises RejectedRecord for a record that no view may count.
 
     Raises:
-        ViewError: the key is no text, or there is no event time.
+        ViewError: the key is not a text, or there is no event time.
     """
 
     topic: str
@@ -67,14 +67,14 @@ class Source:
 
     @cached_property
     def columns(self) -> Mapping[str, Column]:
-        """The record's fields of simple types, by name; views can't use the others."""
+        """The record's fields of simple types by name. Views can't use other fields."""
         hints = typing.get_type_hints(self.record)
         columns = (_column(name, hints[name]) for name in fields_of(self.record))
         return types.MappingProxyType({column.name: column for column in columns if column is not None})
 
     @property
     def declared(self) -> catalog.Source:
-        """The stream that its views' SQL reads."""
+        """The stream that the SQL of its views reads."""
         named = {name: catalog.Named(name, SQL_TYPES[column.type]) for name, column in self.columns.items()}
         key = named.pop(self.key)
         return catalog.Source(self.topic, False, (key,), tuple(named.values()), self.topic, catalog.Encoding())
@@ -85,11 +85,11 @@ class View:
     """A materialized view.
 
     Args:
-        file: where it was read from.
-        plan: what it computes; it writes the view's rows to the topic of the view's name.
+        file: name of its file.
+        plan: its plan, which writes the view's rows to the topic with the view's name.
         select: names of its columns, in order.
-        groups: those of them that it groups by.
-        group_by: names of the source's columns whose values make the key, in order.
+        groups: names of its grouping columns.
+        group_by: names of the source's columns that form the key, in order.
     """
 
     file: str
@@ -101,48 +101,49 @@ class View:
 
     @property
     def name(self) -> str:
-        """Its name, which is its topic's too."""
+        """The name of the view and of its topic."""
         return self.plan.target.name
 
     @property
     def store(self) -> str:
-        """Name of the store that holds its rows and totals."""
+        """The name of the store of its rows and totals."""
         return store_of(self.name)
 
     @property
     def aggregate_step(self) -> Aggregated:
-        """The step that aggregates."""
+        """The aggregation step of the plan."""
         aggregate = self._projection.parent
         assert isinstance(aggregate, Aggregated)
         return aggregate
 
     @property
     def aggregates(self) -> Mapping[str, int]:
-        """Which of the plan's aggregates each column is that is none of the groups."""
+        """The index of the plan's aggregate of each column that is not a grouping column, by name."""
         step, names = self._projection, self.aggregate_step.names
         shown = zip(step.into, step.columns, strict=True)
         return {into.name: names.index(code.text) for into, code in shown if into.name not in self.groups}
 
     @property
     def identity(self) -> Identity:
-        """What its store records: what each column of a row is computed from, and the columns that make the key."""
+        """The identity that its store records: the expressions of a row's columns, and the columns of the key."""
         names = self.aggregate_step.names
         groups = [(f"group {place}", name) for place, name in enumerate(self.group_by, 1)]
         return by_typed_name("AVRO", [*groups, *((name, names[number]) for name, number in self.aggregates.items())])
 
     @property
     def columns(self) -> tuple[str, ...]:
-        """Names of all the source's columns it looks at, as the plan's rows have them."""
+        """Names of the source's columns that it uses, in the order of the plan's rows."""
         step = self._counted_step.parent if isinstance(self._counted_step, Filtered) else self._counted_step
         assert isinstance(step, Scan)
         return tuple(slot.name for slot in step.slots)
 
     @cached_property
     def where(self) -> Predicate | None:
-        """Which records count; None: all."""
+        """The condition of the records to aggregate; None: all records."""
         if not isinstance(self._counted_step, Filtered):
             return None
-        condition, columns = row_of([self._counted_step.condition], windowed=False), columns_of(self.columns)
+        condition = row_of([self._counted_step.condition], windowed=False, catches=False)
+        columns = columns_of(self.columns)
         return lambda record: condition(None, columns(record))[0]
 
     @property
@@ -152,7 +153,7 @@ class View:
 
     @property
     def _counted_step(self) -> Step:
-        """The step whose rows are aggregated."""
+        """The step with the rows to aggregate."""
         grouped = self.aggregate_step.parent
         assert isinstance(grouped, Rekeyed)
         return grouped.parent
@@ -165,7 +166,7 @@ class View:
 
 
 def columns_of(names: Sequence[str]) -> Callable[[Any], tuple[Any, ...]]:
-    """Return what gives fields of a record, one at least, as a tuple."""
+    """Return a function that returns one or more fields of a record as a tuple."""
     get = attrgetter(*names)
     return get if len(names) > 1 else lambda record: (get(record),)
 
@@ -176,7 +177,7 @@ def store_of(view: str) -> str:
 
 
 def camel_case(*names: str) -> str:
-    """Return snake_case names as the name of a class."""
+    """Return the CamelCase class name of snake_case names."""
     return "".join(part.capitalize() for name in names for part in name.split("_"))
 
 

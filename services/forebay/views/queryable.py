@@ -1,4 +1,4 @@
-"""Views as SQL asks for them: rows of their stores, changes of their topics."""
+"""SQL queries of views: rows of their stores, changes of their topics."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _AVRO = Encoding(value="AVRO")
 
 
 def queryable_views(plans: Sequence[QueryPlan]) -> Queryable:
-    """Return what a job of views can be asked: of their rows, and to follow them and what they read."""
+    """Return the queryable tables and streams of a job of views: the views, and the topics that they read."""
 
     def program() -> Program:
         program = Program()
@@ -47,10 +47,10 @@ def _readable(target: Source) -> Readable:
 
 
 class _Key:
-    """A view's key, which is text, as a row of its columns (implements `Codec`).
+    """A codec of a view's key, which is a text of its columns (implements `Codec`).
 
     Args:
-        number: of its columns.
+        number: number of the key's columns.
     """
 
     def __init__(self, number: int) -> None:
@@ -61,7 +61,7 @@ class _Key:
         return (text,) if self._number == 1 else split_key(text)
 
     def text(self, groups: Sequence[str]) -> str:
-        """Return the key of columns."""
+        """Return the key of grouping columns."""
         return groups[0] if self._number == 1 else join_key(*groups)
 
     def decode(self, data: bytes) -> tuple[str, ...]:

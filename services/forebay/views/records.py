@@ -1,4 +1,4 @@
-"""The records of a view, made from its columns: the rows that leave, the rows with totals that are stored."""
+"""The record classes of a view, created from its columns: the rows that are sent, and the stored rows with totals."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ from forebay.views.totals import storage_of, total_name
 
 
 class RowRecords(NamedTuple):
-    """What a view's records are, and how one more source record changes them.
+    """The record classes of a view, and their update by a source record.
 
     Args:
-        row: class of the rows: on the view's topic.
-        stored: the same with the totals that its aggregates need: in the view's store.
-        fold: makes a stored row of source records.
-        row_of: gives a stored row as it leaves; called with key and stored row.
+        row: class of the rows in the view's topic.
+        stored: class of the rows in the view's store, with the totals that its aggregates need.
+        fold: returns the updated stored row after a source record.
+        row_of: returns the row to send for a key and a stored row.
     """
 
     row: type[Any]
@@ -34,7 +34,7 @@ class RowRecords(NamedTuple):
 
 
 def row_records(view: View) -> RowRecords:
-    """Make a view's records. The classes are new ones at each call."""
+    """Create a view's record classes. Each call creates new classes."""
     fields = [(name, _hint(view, name)) for name in view.select]
     totals = [(total_name(name), total) for name, total in _totals(view)]
     row = _record(camel_case(view.name), fields)
@@ -47,7 +47,7 @@ def row_records(view: View) -> RowRecords:
 
 
 def crossing_record(source: Source, name: str, columns: Iterable[str]) -> type[Any]:
-    """Make the record in which the columns that later views need cross a repartition, with the event time."""
+    """Create the record class of a repartition topic: the columns that later views need, and the event time."""
     needed = set(columns) - {"timestamp"}
     fields = [
         (column.name, column.type | None if column.nullable else column.type)
@@ -58,7 +58,7 @@ def crossing_record(source: Source, name: str, columns: Iterable[str]) -> type[A
 
 
 def _adding(view: View, row: type[Any]) -> Callable[[str, Any, Any], Any]:
-    """Return what makes the next stored row of a source record and the last one (None: there is none)."""
+    """Return a function that returns the next stored row for a key, a source record and the last row (or None)."""
     step, at = view.aggregate_step, view.aggregates
     initial = tuple(aggregate.initial for aggregate in step.aggregates)
     add, results = fold_of(step.aggregates, 0).add, results_of(step.aggregates)
@@ -80,7 +80,7 @@ def _adding(view: View, row: type[Any]) -> Callable[[str, Any, Any], Any]:
 
 
 def _totals(view: View) -> list[tuple[str, type[Any]]]:
-    """Return the columns that a total is stored with, and the total's class."""
+    """Return the columns with stored totals, and the classes of the totals."""
     step = view.aggregate_step
     totals = ((name, storage_of(step.aggregates[number], name).total) for name, number in view.aggregates.items())
     return [(name, total) for name, total in totals if total is not None]

@@ -1,6 +1,6 @@
 """A view's SQL: CREATE MATERIALIZED VIEW name AS SELECT ... FROM source [WHERE ...] GROUP BY column [, ...].
 
-It is forebay.sql's statement, and becomes its plan; a service's view takes only a part of what that can be.
+The statement and its plan are those of forebay.sql. Views of services support only a part of them.
 """
 
 from __future__ import annotations
@@ -21,14 +21,14 @@ _CLAUSES = {"JOIN": "JOIN", "WITH": "WITH", "HAVING": "HAVING", "ORDER": "ORDER 
 
 
 def parse_view(sql: str, file: str, source: Source) -> View:
-    """Return the view that the text of a file describes.
+    """Return the view that the text of a file defines.
 
     Args:
-        file: its name, for messages.
-        source: what it may select from.
+        file: name of the file, for messages.
+        source: the only source that it may select from.
 
     Raises:
-        ViewError: it is no view, or not one of this source.
+        ViewError: it is not a view, or a view of another source.
     """
     form = Form(file, source)
     statement = _statement(sql, form)
@@ -65,7 +65,7 @@ def _statement(sql: str, form: Form) -> CreateAs:
 
 
 def _check_words(words: Sequence[Token], sql: str, form: Form) -> None:
-    """Refuse what SQL has and a view has not, by words that are reserved in PostgreSQL: the parser would say less."""
+    """Refuse clauses that views do not support, with better messages than the parser's."""
     texts = [word.text if word.kind in ("word", "symbol") else "" for word in words]
     if len(words) > 1 and texts[:3] != ["CREATE", "MATERIALIZED", "VIEW"]:
         form.fail(f"it does not create a materialized view: {FORM}, and nothing else")

@@ -1,4 +1,4 @@
-"""Views as a topology: those by the topic's key in its first sub-topology, each other grouping behind a repartition."""
+"""The topology of views: groupings by the topic's key come first, all others after a repartition."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ S = TypeVar("S")
 
 
 class _Grouping(NamedTuple):
-    """Views behind one repartition.
+    """Views after the same repartition.
 
     Args:
-        name: of the repartition.
-        crossing: what crosses it: what these views and those of later groupings use.
+        name: name of the repartition.
+        crossing: columns of its records, which these views and those of later groupings use.
     """
 
     name: str
@@ -35,18 +35,18 @@ class _Grouping(NamedTuple):
 
 
 def views_job(settings: type[S], source: Source, views: Sequence[View]) -> Job:
-    """Return the job that keeps views: each leaves as rows to the topic of its name, keyed by group."""
+    """Return the job that maintains views, and sends the rows of each to the topic of its name, keyed by group."""
     plan = _Plan(source, views)
     return job(settings, lambda _: plan.topology())
 
 
 def views_topology(source: Source, views: Sequence[View]) -> Topology:
-    """Return the topology that keeps views."""
+    """Return the topology that maintains views."""
     return _Plan(source, views).topology()
 
 
 class _Plan:
-    """The records and groupings of views, made once: each topology made of it has the same classes."""
+    """The record classes and groupings of views, created once, so that all topologies share the classes."""
 
     def __init__(self, source: Source, views: Sequence[View]) -> None:
         self._source = source
@@ -57,7 +57,7 @@ class _Plan:
         self._check_names(views)
 
     def topology(self) -> Topology:
-        """Describe the topology."""
+        """Return the topology."""
         topology = Topology()
         stream: Stream[str, Any] = topology.stream(
             self._source.topic,
@@ -76,7 +76,7 @@ class _Plan:
         return topology
 
     def _check_names(self, views: Iterable[View]) -> None:
-        """Refuse two records of one name: they would have one contract."""
+        """Refuse records with the same name, because they would have the same contract."""
         known = {self._source.record.__name__: f"the topic {self._source.topic}"}
         known |= {grouping.crossing.__name__: f"the repartition {grouping.name}" for grouping in self._groupings}
         for view in views:
@@ -115,7 +115,7 @@ def _groupings(source: Source, views: Iterable[View]) -> list[_Grouping]:
 
 
 def _usable(source: Source, views: Iterable[View]) -> Callable[[str, Any], bool]:
-    """Return a filter that refuses what no view may count: before any of them has counted it."""
+    """Return a filter that rejects records that no view may count, before any view has counted them."""
     used = sorted({name for view in views for name in view.columns})
     doubles = [name for name in used if source.columns[name].type is float]
 
@@ -141,7 +141,7 @@ def _projection(crossing: type[Any]) -> Callable[[str, Any], Any]:
 
 
 def _key_of(columns: tuple[str, ...]) -> Callable[[str, Any], str]:
-    """Return a record's group as a key; one that belongs to no group crosses under the key it has."""
+    """Return a function that returns a record's group as a key, or its present key if it belongs to no group."""
     if len(columns) == 1:
         get = attrgetter(columns[0])
 

@@ -1,4 +1,4 @@
-"""Records stored with a row whose own value is not enough to continue from: a sum, and the number of values."""
+"""Records that are stored with a row if its value is not sufficient to continue: sum and number of values."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from forebay.sql.types import DOUBLE
 
 
 class DoubleTotal(Record):
-    """Doubles added up.
+    """A sum of doubles.
 
     Args:
-        count: how many.
-        sum: numbers that make up their exact sum, largest first: each is the double nearest to what is left.
+        count: number of values.
+        sum: doubles whose exact sum is the total, largest first. Each is the double nearest to the remainder.
     """
 
     count: int
@@ -24,18 +24,18 @@ class DoubleTotal(Record):
 
 
 class LongTotal(Record):
-    """Whole numbers added up: how many, and their sum."""
+    """A sum of whole numbers, and their number."""
 
     count: int
     sum: int
 
 
 class Stored(NamedTuple):
-    """How what an aggregate keeps is stored.
+    """The storage of an aggregate's state.
 
     Args:
-        total: class of a record stored with the row; None: the row's own value is enough.
-        extract: returns what the aggregate keeps of a stored row.
+        total: class of a record that is stored with the row; None: the row's value is sufficient.
+        extract: returns the aggregate's state from a stored row.
     """
 
     total: type[Any] | None
@@ -43,12 +43,12 @@ class Stored(NamedTuple):
 
 
 def total_name(column: str) -> str:
-    """Return the name of the total of a column in a stored row."""
+    """Return the name of a column's total in a stored row."""
     return f"{column}_total"
 
 
 def storage_of(aggregate: Aggregate, column: str) -> Stored:
-    """Return how what an aggregate keeps is stored; `column` has its values."""
+    """Return the storage of the state of an aggregate, whose values are in `column`."""
     total = total_name(column)
     pair = attrgetter(f"{total}.count", f"{total}.sum")
     if aggregate.hint == tuple[int, tuple[float, ...]]:
@@ -59,7 +59,7 @@ def storage_of(aggregate: Aggregate, column: str) -> Stored:
 
 
 def _of_sum(value_of: Callable[[Any], int | None]) -> Callable[[Any], tuple[int, int]]:
-    """Return what gives a count and a sum of whole numbers: only whether there was a value matters of the count."""
+    """Return a function that returns count and sum. Of the count, it only matters whether it is 0."""
 
     def keep(row: Any) -> tuple[int, int]:
         value = value_of(row)

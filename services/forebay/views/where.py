@@ -1,4 +1,4 @@
-"""What a WHERE of a service's view may say: comparisons of columns and values of one kind; forebay.sql compiles it."""
+"""Checks a view's WHERE, which may only compare columns and values of the same type. forebay.sql compiles it."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ _KINDS = {str: "a text", int: "a number", float: "a number", bool: "a boolean"}
 
 
 def check(node: Expression, form: Form) -> None:
-    """Take a condition. Raises ViewError, naming what it can't be."""
+    """Check a condition. Raises ViewError."""
     match node:
         case Call("AND" | "OR" | "NOT", parts):
             for part in parts:
@@ -45,7 +45,7 @@ def _compare(left: Expression, right: Expression, form: Form) -> None:
 
 
 def _kind(node: Expression, form: Form) -> str:
-    """Return the kind of a column or value. Raises ViewError for anything else."""
+    """Return the type of a column or value. Raises ViewError for anything else."""
     if isinstance(node, syntax.Column):
         return _KINDS[form.column(node).type]
     if isinstance(node, Literal) and node.value is not None:

@@ -1,7 +1,7 @@
-// What the pages ask the server: JSON by polling, streams of events that come back after a sleep.
+// Requests of the pages to the server: polled JSON, and event streams that reconnect.
 
 const TOKEN = "forebay-token";
-const BEAT_MS = 40000; // the server says something at least every 15 s
+const BEAT_MS = 40000; // the server sends an event or a comment at least every 15 s
 
 export class Failed extends Error {
   constructor(status, message) {
@@ -13,14 +13,14 @@ export class Failed extends Error {
 let askToken = () => {};
 let showReachable = () => {};
 
-/** Set what asks for a token, and what learns whether the server answers. */
+/** Set the callbacks that ask for a token, and that show whether the server answers. */
 export function configure(options) {
   ({ askToken, showReachable } = options);
 }
 
 export const setToken = (token) => sessionStorage.setItem(TOKEN, token);
 
-// Whole numbers that JavaScript can't hold are kept as they are written.
+// Whole numbers outside of JavaScript's safe range become BigInts.
 function exact(_key, value, context) {
   if (typeof value !== "number" || Number.isSafeInteger(value) || !context?.source) return value;
   return /^-?\d+$/.test(context.source) ? BigInt(context.source) : value;
@@ -47,7 +47,7 @@ async function ask(path, options = {}) {
   try {
     reason = JSON.parse(text).error ?? reason;
   } catch {
-    // the text is no JSON: it is shown as it came
+    // the text is not JSON: show it unchanged
   }
   if (answer.status === 401) askToken(Boolean(token));
   throw new Failed(answer.status, reason);
@@ -68,7 +68,7 @@ export const sleep = (milliseconds, signal) =>
     signal?.addEventListener("abort", end, { once: true });
   });
 
-/** Resolve once the page is seen: hidden tabs ask for nothing, and hold no connection. */
+/** Resolve once the page is visible. Hidden tabs send no requests and hold no connections. */
 function seen(signal) {
   if (!document.hidden) return Promise.resolve();
   return new Promise((done) => {
@@ -77,7 +77,7 @@ function seen(signal) {
   });
 }
 
-/** Call `work` every so often until the signal; at once when the page is seen again or the network is back. */
+/** Call `work` periodically until the signal, and at once when the page is visible again or the network is back. */
 export async function poll(work, milliseconds, signal) {
   while (!signal.aborted) {
     await seen(signal);
@@ -93,8 +93,9 @@ export async function poll(work, milliseconds, signal) {
 }
 
 /**
- * Follow server-sent events until the signal: begins again when they end, after a sleep, and when the page is seen.
- * `on(name, data)` gets events; `state(text)` what the connection does; a refusal that stays is thrown.
+ * Follow server-sent events until the signal. If the connection ends, reconnect after a pause, once the page is visible.
+ * `on(name, data)` is called with each event, `state(text)` with the connection's state. Throws if the server refuses
+ * the request permanently.
  */
 export async function follow(path, { on, state, signal, options = {}, once = false }) {
   let wait = 500;

@@ -1,4 +1,4 @@
-// The console's frame: pages by what follows the #, the token, the theme, whether the server answers.
+// The console's frame: navigation by the URL's fragment, token, theme, state of the connection.
 
 import { configure, get, setToken } from "./api.js";
 import { h, note, put, say } from "./dom.js";
@@ -78,7 +78,7 @@ function links(page, job) {
   );
 }
 
-/** The heading of a page that belongs to a job: its title, and the choice of another job. */
+/** The heading of a job's page: its title, and a list to choose another job. */
 export function heading(title, at) {
   const choice = h("select", { "aria-label": "Job" }, at.names.map((name) => h("option", { value: name, selected: name === at.job }, name)));
   choice.addEventListener("change", () => {
@@ -98,11 +98,11 @@ function askToken(wrong) {
   const form = h(
     "form",
     { class: "token" },
-    h("h2", null, "A token is asked for"),
-    h("p", null, "It is in the file that the console was started with (--token-file). It is kept until this tab is closed."),
+    h("h2", null, "Token required"),
+    h("p", null, "Enter the token of the file with which the console was started (--token-file). It is kept until you close this tab."),
     field,
     h("p", { class: "wrong", role: "alert" }, wrong ? "This token is not valid." : ""),
-    h("button", { type: "submit", class: "primary" }, "Use it"),
+    h("button", { type: "submit", class: "primary" }, "Use this token"),
   );
   dialog = h("dialog", null, form);
   form.addEventListener("submit", (event) => {

@@ -1,4 +1,4 @@
-// Elements are made here and nowhere else: what is data becomes text, never markup.
+// Creation of elements, only in this file, so that data always becomes text and never markup.
 
 const SVG = "http://www.w3.org/2000/svg";
 
@@ -13,19 +13,19 @@ function fill(element, properties, children) {
   return element;
 }
 
-/** Make an HTML element; strings among the children become text. */
+/** Create an HTML element. Strings among the children become text. */
 export const h = (tag, properties, ...children) => fill(document.createElement(tag), properties, children);
 
-/** Make an SVG element. */
+/** Create an SVG element. */
 export const s = (tag, properties, ...children) => fill(document.createElementNS(SVG, tag), properties, children);
 
-/** Replace what an element holds. */
+/** Replace an element's children. */
 export function put(element, ...children) {
   element.replaceChildren(...children.flat(Infinity).filter((child) => child !== null && child !== undefined && child !== false));
   return element;
 }
 
-/** Set an element's text only where it changes. */
+/** Set an element's text, but only if it has changed. */
 export function say(element, text) {
   if (element.textContent !== text) element.textContent = text;
 }
@@ -33,11 +33,11 @@ export function say(element, text) {
 // oxlint-disable-next-line no-control-regex -- these are the characters to find
 const HIDDEN = /[\u0000-\u001f\u007f-\u009f\u200b-\u200f\u2028-\u202e\u2066-\u2069\ufeff]/g;
 
-/** Show characters that can't be seen, or that turn text around, as escapes. */
+/** Replace characters that are invisible or change the direction of text by escapes. */
 export const visible = (text) =>
   String(text).replace(HIDDEN, (found) => "\\u" + found.charCodeAt(0).toString(16).padStart(4, "0"));
 
-/** A page's state without data: what it is, and what to do. */
+/** A message in place of data: the state, and what to do. */
 export const note = (kind, title, ...what) =>
   h("div", { class: `note ${kind}`, role: kind === "broken" ? "alert" : null }, h("strong", null, title), what.length ? h("p", null, what) : null);
 
@@ -63,7 +63,7 @@ export function command(text) {
 
 const SHORT = 340;
 
-/** A record's value: its fields on a line, all of it behind a button. */
+/** A record's value: its fields in a line, and a button that shows the whole value if it is long. */
 export function valueView(value) {
   if (value === null || value === undefined) return h("span", { class: "null" }, "null");
   if (typeof value !== "object") return textView(visible(String(value)));
@@ -99,7 +99,7 @@ function expandable(short, whole, title = "all") {
   return box;
 }
 
-/** A key, with its parts apart where it has several. */
+/** A key. The parts of a composite key are separated. */
 export function keyView(entry) {
   if (entry.key === null || entry.key === undefined) return h("span", { class: "null" }, "no key");
   if (entry.key === "") return h("span", { class: "null" }, "empty key");

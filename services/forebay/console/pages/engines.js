@@ -1,4 +1,4 @@
-// Engines of SQL: the queries of each, their lag, and how their job ended by itself.
+// SQL engines: their queries, lag, and unexpected ends of their jobs.
 
 import { get, poll } from "./api.js";
 import { h, note, put } from "./dom.js";
@@ -10,7 +10,7 @@ const LOOK_MS = 2000;
 export function mount(root, _at, signal) {
   const engines = h("div", { class: "stack" });
   put(root, h("h1", null, "Engines"), engines);
-  put(engines, note("loading", "Asking the engines."));
+  put(engines, note("loading", "Loading the engines."));
   poll(
     async () => {
       try {
@@ -39,7 +39,7 @@ function card(engine) {
     { class: "card" },
     h("h2", null, engine.application, " ", h("span", { class: `badge ${kind}` }, word)),
     word === engine.state ? null : h("p", { class: `reason ${kind}` }, engine.state),
-    engine.queries.length ? queries(engine) : note("empty", "No query computes anything.", "Send CREATE STREAM or TABLE ... AS SELECT with `forebay sql`."),
+    engine.queries.length ? queries(engine) : note("empty", "No persistent query exists.", "Send CREATE STREAM or TABLE ... AS SELECT with `forebay sql`."),
     engine.ends.length ? ends(engine) : null,
   );
 }

@@ -1,4 +1,4 @@
-// Records that could not be used, and those that came too late: why, where from, and how to send them again.
+// Records that could not be processed and late records: the reason, the origin, and how to send them again.
 
 import { get, jobPath } from "./api.js";
 import { heading } from "./app.js";
@@ -12,7 +12,7 @@ const SIDES = { errors: "Errors", late: "Late" };
 
 export function mount(root, at, signal) {
   const side = at.parts[1] === "late" ? "late" : "errors";
-  const again = h("button", { type: "button", class: "again" }, "Look again");
+  const again = h("button", { type: "button", class: "again" }, "Reload");
   const tabs = h(
     "nav",
     { class: "chips", "aria-label": "Kinds" },
@@ -37,12 +37,12 @@ export function mount(root, at, signal) {
   look();
 }
 
-// Reasons that differ only in names and numbers are counted as one.
+// Reasons that differ only in names and numbers are counted together.
 const alike = (text) => text.replace(/[\w.-]*\d[\w.-]*/g, "…");
 const of = (record, name) => record.headers?.[name] ?? "?";
 
 function errors(job, topic, found) {
-  if (!found.records.length) return note("empty", "No record failed.", `Those that do come to ${topic}, unchanged, with the reason.`);
+  if (!found.records.length) return note("empty", "No record failed.", `Failed records are written to ${topic}, unchanged, with the reason.`);
   const reasons = new Map();
   for (const record of found.records) {
     const reason = `${of(record, "error.stage")}: ${of(record, "error.class")}: ${alike(of(record, "error.message"))}`;
@@ -68,7 +68,7 @@ function errors(job, topic, found) {
       "section",
       { class: "card" },
       h("h2", null, "Send them again"),
-      "Once the cause is fixed, send each record back to its input topic, unchanged and once. The first command shows what would be sent, and which command sends it.",
+      "Once the cause is fixed, send each record back to its input topic, unchanged and exactly once. The first command shows what would be sent, and which command sends it.",
       command(`forebay errors replay ${job} --dry-run`),
       command(`forebay errors replay ${job}`),
     ),
@@ -77,7 +77,7 @@ function errors(job, topic, found) {
 }
 
 function late(topic, found) {
-  if (!found.records.length) return note("empty", "No record came too late.", `Those that do come to ${topic}, unchanged, with how late they were.`);
+  if (!found.records.length) return note("empty", "No record was late.", `Late records are written to ${topic}, unchanged, with their lateness.`);
   const rows = found.records.map((record) =>
     row([
       ["Time", h("span", { class: "times" }, time(record.timestamp)), "name"],
@@ -86,7 +86,7 @@ function late(topic, found) {
     ]),
   );
   return [
-    h("p", { class: "hint" }, `The last ${count(found.records.length)} records of ${topic}. They came after their window's grace: sent again they would be late again. A longer grace (--set) takes such records from then on.`),
+    h("p", { class: "hint" }, `The last ${count(found.records.length)} records of ${topic}. They arrived after the grace period of their window, so they would be late again if they were sent again. With a longer grace period (--set), the job accepts such records from then on.`),
     list(rows, ["Time", "Late by", "Record"]),
   ];
 }

@@ -1,4 +1,4 @@
-// One job: figures, topology with what flows through it, stores, tasks, its last hour.
+// One job: statistics, topology with rates, stores, tasks, its last hour.
 
 import { get, jobPath, poll } from "./api.js";
 import { heading } from "./app.js";
@@ -39,7 +39,7 @@ export function mount(root, at, signal) {
     h("section", { class: "card" }, h("h2", null, "Tasks"), tasks),
     h("section", { class: "card" }, h("h2", null, "Restarts and states"), events),
   );
-  put(picture, note("loading", "Asking for the topology."));
+  put(picture, note("loading", "Loading the topology."));
   const hours = new Map([[at.job, new Hour(at.job)]]);
   let drawn = null;
   let topology = null;
@@ -51,7 +51,7 @@ export function mount(root, at, signal) {
         topology ??= found.topology;
         if (!drawn) {
           drawn = new TopologyPicture(topology, at.job, found.job.application);
-          put(picture, drawn.element, h("p", { class: "hint" }, "Stores and topics open by a click. Along an arrow without a rate rows are looked up."));
+          put(picture, drawn.element, h("p", { class: "hint" }, "Click a store or a topic to open it. An arrow without a rate shows look-ups."));
         }
         drawn.show(found);
         head(found.job, state, tiles);
@@ -77,7 +77,7 @@ function head(job, state, tiles) {
     tiles,
     tile("Read", rate(job.in), "from its inputs"),
     tile("Written", rate(job.out), "results"),
-    tile("Lag", short(job.lag, "rec"), job.lag === null ? "not reported" : stopped(job) ? "records waiting, by the broker" : "records waiting"),
+    tile("Lag", short(job.lag, "rec"), job.lag === null ? "not reported" : stopped(job) ? "records waiting, according to the broker" : "records waiting"),
     tile("Latency p50", ms(job.p50), `p99 ${ms(job.p99)}, last minute`),
     side("Errors", job.errors_total, failing),
     side("Late", job.late_total, ""),
@@ -106,7 +106,7 @@ function storeTable(topology, found, job) {
   });
   return [
     h("table", null, headOf(["Store", "Holds", "Rows", "Size", "Puts", "Reads by key", "Behind the snapshot"], 2), h("tbody", null, rows)),
-    h("p", { class: "hint" }, "Behind the snapshot: rows in the changelogs of the store's sub-topology that a start would read."),
+    h("p", { class: "hint" }, "Behind the snapshot: rows in the changelogs of the store's sub-topology that the next start would read."),
   ];
 }
 
@@ -156,7 +156,7 @@ function eventTable(found) {
   return h("div", { class: "scroll tall", tabindex: 0, "aria-label": "Restarts and states" }, h("table", { class: "flat" }, headOf(["When", "What", "Reason"], 3), h("tbody", null, rows)));
 }
 
-// What tasks read of their changelogs before the job continues.
+// Progress of the tasks that read their changelogs before the job continues.
 function restoreBars(restores) {
   if (!restores.length) return null;
   const bars = restores.map(({ topic, partition, offset, end }) =>
@@ -168,7 +168,7 @@ function restoreBars(restores) {
       h("span", { class: "number" }, `${short(offset, "offsets")} of ${short(end, "offsets")}`),
     ),
   );
-  const hint = "Read up to an offset of the changelog's partition; the job continues once all are at their ends.";
+  const hint = "Progress by partition of the changelogs. The job continues once all partitions are read to their ends.";
   return h("section", { class: "card" }, h("h2", null, "Restoring"), h("div", { class: "restores" }, bars), h("p", { class: "hint" }, hint));
 }
 

@@ -1,4 +1,4 @@
-// All jobs: one line each, and their last hour.
+// All jobs: one line per job, and the last hour.
 
 import { get, jobPath, poll } from "./api.js";
 import { h, note, put } from "./dom.js";
@@ -14,7 +14,7 @@ export function badge(job) {
   return h("span", { class: `badge ${job.state}`, title: job.reason }, STATES[job.state] ?? job.state);
 }
 
-/** Why a job is not as it should be, and since when; nothing for one that runs. */
+/** The reason why a job does not run, and since when. Null for a running job. */
 export function trouble(job) {
   if (job.state === "running") return null;
   return h("p", { class: `reason ${job.state}` }, job.reason + "." + since(job));
@@ -28,7 +28,7 @@ function since(job) {
 
 const COLUMNS = [
   ["Job", (job) => [h("a", { href: `#/job/${encodeURIComponent(job.name)}` }, job.name), badge(job), trouble(job)]],
-  ["In", (job) => [spark(job.trend, "records a second read in the last five minutes"), h("b", null, rate(job.in))]],
+  ["In", (job) => [spark(job.trend, "records read per second in the last five minutes"), h("b", null, rate(job.in))]],
   ["Out", (job) => rate(job.out)],
   ["Lag", (job) => short(job.lag, "rec")],
   ["Latency p50", (job) => ms(job.p50)],
@@ -69,7 +69,7 @@ export function mount(root, _parameters, signal) {
   const hour = h("section", { class: "card" }, h("h2", null, "The last hour"), names, h("div", { class: "plots" }, Object.values(plots).map((plot) => plot.element)));
   put(root, h("h1", null, "Jobs"), tiles, list, hour);
   const hours = new Map();
-  put(list, note("loading", "Looking at the jobs."));
+  put(list, note("loading", "Loading the jobs."));
 
   poll(
     async () => {
@@ -79,7 +79,7 @@ export function mount(root, _parameters, signal) {
           put(list, note("empty", "No job is watched.", "Start the console with the jobs to watch: forebay console SERVICE=http://HOST:PORT."));
           return;
         }
-        // A row that has the focus or is hovered keeps its place: only rows that are not in use are rebuilt.
+        // The table is replaced: give the focus to the same link again.
         const focused = list.contains(document.activeElement) ? document.activeElement.getAttribute("href") : null;
         put(list, table(jobs));
         if (focused) [...list.querySelectorAll("a")].find((link) => link.getAttribute("href") === focused)?.focus({ preventScroll: true });
@@ -114,14 +114,14 @@ export function tile(title, value, detail, kind = "") {
   return h("div", { class: `tile ${kind}` }, h("span", null, title), h("b", null, value), h("small", null, detail));
 }
 
-/** Ask for what is new of some jobs' last hour, and draw it. */
+/** Request the new values of some jobs' last hour, and draw them. */
 export async function refresh(hours, plots, names, signal) {
   try {
     await Promise.all(
       [...hours.values()].map(async (hour) => hour.add(await get(`${jobPath(hour.job, "history")}?since=${hour.since}`, signal))),
     );
   } catch {
-    return; // the list above says what is wrong
+    return; // the list above shows the error
   }
   const all = [...hours.values()];
   if (!all.length) return;

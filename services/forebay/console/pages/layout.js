@@ -1,7 +1,7 @@
-// Where the boxes of a topology stand: columns in the direction records go, a lane for each sub-topology.
+// Layout of a topology: columns in the direction of the records, and a lane for each sub-topology.
 
-const ALONG = { wide: 86, tall: 46 }; // between two columns
-const ACROSS = 22; // between two boxes of a column
+const ALONG = { wide: 86, tall: 46 }; // gap between two columns
+const ACROSS = 22; // gap between two boxes of a column
 const PAD = 16;
 const TITLE = 22;
 
@@ -19,7 +19,7 @@ function widthOf(node) {
   return Math.min(250, Math.max(96, longest + 32));
 }
 
-/** The longest way from a node without arrows into it, by node. */
+/** The length of the longest path to each node from a node without incoming arrows, by node. */
 function depths(nodes, arrows) {
   const depth = new Map(nodes.map((node) => [node.id, 0]));
   for (let round = 0; round < nodes.length; round += 1) {
@@ -33,7 +33,7 @@ function depths(nodes, arrows) {
     }
     if (!moved) break;
   }
-  // A topic that is only read stands right before the first that reads it.
+  // A topic that is only read is placed one column before its first reader.
   for (const node of nodes) {
     const heads = arrows.filter((arrow) => arrow.tail === node.id).map((arrow) => depth.get(arrow.head));
     if (heads.length && !arrows.some((arrow) => arrow.head === node.id)) depth.set(node.id, Math.min(...heads) - 1);
@@ -41,7 +41,7 @@ function depths(nodes, arrows) {
   return depth;
 }
 
-/** Bends, where an arrow between two steps passes columns on its way: what stands there makes room for it. */
+/** Bends of arrows that pass columns between two steps. A bend takes a place in its column, so that boxes leave room. */
 function bendsOf(flows, depth, stages) {
   const bends = new Map(); // arrow -> its bends, in order
   for (const arrow of flows) {
@@ -56,14 +56,14 @@ function bendsOf(flows, depth, stages) {
   return bends;
 }
 
-/** The arrows as the places they join: of one that bends each part. */
+/** The arrows as pairs of nodes. An arrow with bends is split at each bend. */
 const segments = (flows, bends) =>
   flows.flatMap((arrow) => {
     const stops = [arrow.tail, ...(bends.get(arrow) ?? []).map((bend) => bend.id), arrow.head];
     return stops.slice(1).map((head, at) => ({ tail: stops[at], head }));
   });
 
-/** Places for all boxes: {x, y, width, height} by node, the boxes that arrows pass, the stages' frames, and the size of it all. */
+/** The layout: boxes {x, y, width, height} by node, the bends that arrows pass, the stages' frames, and the total size. */
 export function layout(graph, tall) {
   const stored = new Map(); // store -> the step it is drawn next to
   for (const arrow of graph.arrows) {
@@ -94,7 +94,7 @@ export function layout(graph, tall) {
   return { ...found, passed };
 }
 
-// Stages that use the same columns get a lane each; others may share a lane.
+// Stages that use the same columns get separate lanes. Other stages may share a lane.
 function stageLanes(graph, blocks) {
   const taken = [];
   const lanes = new Map();
@@ -158,7 +158,7 @@ function placeAcross(blocks, lanes, flows) {
     const fixed = columns.get(column).filter((block) => block.node.stage !== undefined);
     for (const block of others) block.wanted = (near(block) ?? 0) - block.across / 2;
     others.sort((a, b) => a.wanted - b.wanted);
-    // They are pushed apart around their common middle.
+    // Overlapping boxes are pushed apart around their common middle.
     let end = -Infinity;
     for (const block of others) {
       block.at = Math.max(block.wanted, end);

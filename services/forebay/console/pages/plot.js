@@ -1,4 +1,4 @@
-// Lines over time, drawn as SVG: the last hour, gaps where nothing was known.
+// Line plots of the last hour in SVG, with gaps for missing values.
 
 import { h, put, s } from "./dom.js";
 import { time } from "./units.js";
@@ -9,7 +9,7 @@ const BOTTOM = 20;
 const TOP = 8;
 const SPAN_S = 3600;
 
-/** A small line without axes, for a row of a table; an array of numbers and nulls. */
+/** A small line plot without axes, for a table's row. `values` contains numbers and nulls. */
 export function spark(values, label) {
   const width = 96;
   const height = 24;
@@ -37,7 +37,7 @@ function line(values, x, y) {
   return path;
 }
 
-// The least round number above a value: 1, 2, 2.5 or 5 times a power of ten.
+// The smallest round number that is not below a value: 1, 2, 2.5 or 5 times a power of ten.
 function rounded(value) {
   const size = 10 ** Math.floor(Math.log10(value));
   return [1, 2, 2.5, 5, 10].map((each) => each * size).find((each) => each >= value * 0.999) ?? value;
@@ -45,10 +45,10 @@ function rounded(value) {
 
 /**
  * A plot of several lines.
- * `title` names what is shown, `unit` formats a value, `empty` says what to do without any.
+ * `title` is the caption, `unit` formats a value, `empty` is shown if there are no values.
  */
 export class Plot {
-  constructor(title, unit, empty = "no figures yet: they come every few seconds") {
+  constructor(title, unit, empty = "no data yet: it is updated every few seconds") {
     this.unit = unit;
     this.empty = empty;
     this.lines = [];
@@ -68,12 +68,12 @@ export class Plot {
     });
   }
 
-  /** Show lines of {name, values, tone}, five seconds a value, the last one at `lastS` (seconds since the epoch). */
+  /** Show lines of {name, values, tone}, one value per `stepS` seconds, the last one at `lastS` (seconds since the epoch). */
   show(lines, lastS, stepS) {
     this.lines = lines;
     this.lastS = lastS;
     this.stepS = stepS;
-    // As long as the hour is not full, only as much of it is drawn as a round span needs.
+    // Until there are values for a whole hour, draw only the smallest round span that contains all values.
     const first = Math.min(...lines.map((each) => each.values.findIndex((value) => value !== null)).filter((at) => at >= 0));
     const longest = Math.max(...lines.map((each) => each.values.length));
     const needed = Number.isFinite(first) ? (longest - first) * stepS : 0;
@@ -146,7 +146,7 @@ export class Plot {
   }
 }
 
-/** The last hour of one job, kept up to date: what is there is asked for once, then what is new. */
+/** The last hour of one job. The first request loads all values, and later requests only new ones. */
 export class Hour {
   constructor(job) {
     this.job = job;
@@ -155,7 +155,7 @@ export class Hour {
     this.series = null;
   }
 
-  /** Take in an answer of /history. */
+  /** Add a response of /history. */
   add(found) {
     const slots = SPAN_S / found.step_s;
     const count = found.series.in.length;
@@ -170,7 +170,7 @@ export class Hour {
     this.step = found.step_s;
   }
 
-  /** What to ask for next: seconds since the epoch. */
+  /** The start of the next request, in seconds since the epoch. */
   get since() {
     return this.series ? this.end - this.step : 0;
   }

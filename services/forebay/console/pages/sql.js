@@ -1,4 +1,4 @@
-// SQL: a statement, its rows as they come, what was asked before, a plan as steps and as a picture.
+// SQL: a statement, its rows as they arrive, the history of statements, and plans as steps and as a drawing.
 
 import { Failed, follow, get, jobPath, sleep } from "./api.js";
 import { heading } from "./app.js";
@@ -11,7 +11,7 @@ const KEPT = 30;
 const SHOWN = 500;
 
 export function mount(root, at, signal) {
-  const body = h("div", { class: "card" }, note("loading", "Asking whether this job speaks SQL."));
+  const body = h("div", { class: "card" }, note("loading", "Checking whether this job is written in SQL."));
   put(root, heading("SQL", at), body);
   begin(at, body, signal);
 }
@@ -21,12 +21,12 @@ async function begin(at, body, signal) {
     const found = await get(`${jobPath(at.job)}?topology=1`, signal);
     if (!found.sql) {
       const stores = h("a", { href: `#/stores/${encodeURIComponent(at.job)}` }, "Browse its stores");
-      put(body, note("empty", `${at.job} is not written in SQL.`, stores, ", or choose a job of SQL or of views above."));
+      put(body, note("empty", `${at.job} is not written in SQL.`, stores, ", or choose a job of SQL statements or views above."));
       return;
     }
     box(at, body, signal);
   } catch (error) {
-    if (!signal.aborted) put(body, note("broken", "The job can't be asked.", error.message));
+    if (!signal.aborted) put(body, note("broken", "The job can't be queried.", error.message));
   }
 }
 
@@ -43,7 +43,7 @@ function box(at, body, signal) {
   const text = h("textarea", { rows: 5, spellcheck: "false", "aria-label": "Statement", placeholder: "SELECT * FROM ... WHERE ... ;" });
   const run = h("button", { type: "submit", class: "primary" }, "Run");
   const stop = h("button", { type: "button", disabled: true }, "Stop");
-  const earlier = h("label", { class: "check" }, h("input", { type: "checkbox" }), "a push begins with what is on the topic");
+  const earlier = h("label", { class: "check" }, h("input", { type: "checkbox" }), "push queries begin with the existing records");
   const state = h("span", { class: "hint", role: "status" }, "Ctrl+Enter runs it");
   const results = h("div");
   const history = h("ul", { class: "history" });
@@ -74,12 +74,12 @@ function box(at, body, signal) {
   };
   const list = () => {
     const kept = remembered();
-    put(history, kept.length ? kept.map((each) => h("li", null, h("button", { type: "button", title: each, onclick: () => load(each) }, each.replace(/\s+/g, " ")))) : h("li", { class: "hint" }, "What you run is kept here, in this browser."));
+    put(history, kept.length ? kept.map((each) => h("li", null, h("button", { type: "button", title: each, onclick: () => load(each) }, each.replace(/\s+/g, " ")))) : h("li", { class: "hint" }, "Statements that you run are kept here, in this browser."));
   };
   const go = async () => {
     const statement = text.value.trim();
     if (!statement) {
-      put(results, note("empty", "There is no statement.", "Write one, or press an example."));
+      put(results, note("empty", "There is no statement.", "Enter a statement, or press an example."));
       text.focus();
       return;
     }
@@ -117,7 +117,7 @@ function box(at, body, signal) {
   list();
 }
 
-// A push ends with its connection, and is not restarted automatically, because rows would be shown twice.
+// A push query ends with its connection. It is not restarted automatically, because rows would be shown twice.
 async function answer(job, sql, begins, view, signal, say) {
   for (;;) {
     try {
@@ -130,7 +130,7 @@ async function answer(job, sql, begins, view, signal, say) {
       });
       // Servers of earlier releases send SHOW, DESCRIBE and EXPLAIN without an end.
       const complete = view.ended || (view.columns && !/^\s*(set\b[^;]*;\s*)*select\b/i.test(sql));
-      if (!complete && !signal.aborted) throw new Failed(0, "the connection ended before the answer did: run it again");
+      if (!complete && !signal.aborted) throw new Failed(0, "the connection ended before the result was complete: run the statement again");
       return;
     } catch (error) {
       if (!(error instanceof Failed) || error.status !== 503 || signal.aborted) throw error;
@@ -156,7 +156,7 @@ class Rows {
   take(name, data) {
     if (name === "graph") {
       const picture = new TopologyPicture(data, "the plan", null);
-      this.root.prepend(picture.element, h("p", { class: "hint" }, "Sub-topologies, steps and stores that give the result. Nothing runs by it."));
+      this.root.prepend(picture.element, h("p", { class: "hint" }, "Sub-topologies, steps and stores that would compute the result. EXPLAIN does not run them."));
     } else if (name === "columns") {
       this.columns = data.map((each) => each.name);
       this.plan = this.columns.length === 1 && this.columns[0] === "plan" ? h("ol", { class: "plan" }) : null;
@@ -170,11 +170,11 @@ class Rows {
     } else if (name === "end") {
       this.ended = true;
       this.more = Boolean(data.more);
-      if (!this.total && this.columns?.length) put(this.root, note("empty", "No rows.", "Nothing is there that fits, as of the job's last commit."));
+      if (!this.total && this.columns?.length) put(this.root, note("empty", "No rows.", "Nothing matched as of the job's last commit."));
     }
   }
 
-  // Many rows a second are drawn once a frame, the newest first, some hundred of them.
+  // Rows may arrive at a high rate: draw once per frame, newest first, and keep the latest SHOWN rows.
   later(data, deleted) {
     this.waiting.push([data, deleted]);
     if (this.waiting.length > SHOWN) this.waiting.shift();

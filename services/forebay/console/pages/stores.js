@@ -9,7 +9,7 @@ import { count, many, ms, time } from "./units.js";
 const LIMIT = 100;
 const KEPT = 60;
 
-// What a kind of store can be asked: of a key, and of all keys (docs/queries.md).
+// Query parameters by type of store: for one key, and for all keys (docs/queries.md).
 const KEYS = { one: [], all: ["prefix", "range", "order"] };
 const KINDS = {
   "key-value": KEYS,
@@ -30,14 +30,14 @@ export function mount(root, at, signal) {
   open(at, chosen, list, card, signal);
 }
 
-/** Ask a query server, which may have to be started first; says what it waits for. */
+/** Send a request to a query server, which may have to start first. Show the reason for waiting. */
 async function patient(path, card, signal) {
   for (;;) {
     try {
       return await get(path, signal);
     } catch (error) {
       if (error.status !== 503 || signal.aborted) throw error;
-      put(card, note("loading", "Not yet.", error.message));
+      put(card, note("loading", "Not ready yet.", error.message));
       await sleep(1000, signal);
       if (signal.aborted) throw error;
     }
@@ -45,7 +45,7 @@ async function patient(path, card, signal) {
 }
 
 async function open(at, chosen, list, card, signal) {
-  put(card, note("loading", "Asking for the stores."));
+  put(card, note("loading", "Loading the stores."));
   try {
     const { stores } = await patient(jobPath(at.job, "q", "stores"), card, signal);
     if (!stores.length) {
@@ -64,7 +64,7 @@ async function open(at, chosen, list, card, signal) {
       return;
     }
     if (!KINDS[store.kind]) {
-      put(card, note("empty", "What waits in this store is not yet a result.", "Join and suppress buffers can't be queried: choose another store."));
+      put(card, note("empty", "This store can't be queried.", "Join and suppress buffers do not contain results yet. Choose another store."));
       return;
     }
     browse(at, store, card, signal);
@@ -105,7 +105,7 @@ function browse(at, store, card, signal) {
     const asked = one ? kind.one : kind.all;
     for (const [name, box] of Object.entries(boxes)) for (const each of [box].flat()) each.hidden = !asked.includes(name);
     live.disabled = !one;
-    live.title = one ? "" : "Give a key to follow it";
+    live.title = one ? "" : "Enter a key to follow it";
   };
   const more = h("button", { type: "button", title: "A key of several fields", onclick: addPart }, "+ field");
   const live = h("button", { type: "button" }, "Follow live");
@@ -141,24 +141,24 @@ function browse(at, store, card, signal) {
     const { keys, given } = asked();
     put(results, note("loading", "Reading."));
     try {
-      // A query server that has just been started lists its stores before it has read their rows.
+      // A query server that has just started lists its stores before it has read their rows.
       const found = await patient(`${jobPath(at.job, "q", "stores", store.store, ...keys)}?${given}`, results, signal);
       shown(found, keys, given);
     } catch (error) {
       if (signal.aborted) return;
       const missing = error.status === 404;
-      put(results, note(missing ? "empty" : "broken", missing ? "Nothing is under this key." : "This can't be read.", missing ? "Check its spelling: keys are compared byte by byte. Without a key the first ones are listed." : error.message));
+      put(results, note(missing ? "empty" : "broken", missing ? "There is no row with this key." : "The rows can't be read.", missing ? "Check the spelling: keys are compared byte by byte. Without a key, the first rows are listed." : error.message));
     }
   };
   const shown = (found, keys, given) => {
     if (!found.entries.length) {
-      put(results, note("empty", "Nothing is there.", given.has("prefix") || given.has("since") ? "Widen what is asked for." : "The store is empty as of the job's last commit."));
+      put(results, note("empty", "There are no rows.", given.has("prefix") || given.has("since") ? "Widen the query." : "The store is empty as of the job's last commit."));
       return;
     }
     const next = found.next
       ? h("button", { type: "button", onclick: () => page(found.next, keys, given) }, `Next ${LIMIT}`)
       : found.more
-        ? h("p", { class: "hint" }, "There are more: narrow what is asked for.")
+        ? h("p", { class: "hint" }, "There are more rows: narrow the query.")
         : null;
     put(results, entries(found.entries, (entry) => pick(entry)), h("div", { class: "row spread" }, h("p", { class: "hint" }, said(found)), next));
   };
@@ -261,7 +261,7 @@ function watch(path, results, ending) {
     state: (text) => ending.signal.aborted || put(state, text),
     on: (name, data) => {
       if (name === "row") add(data, false);
-      if (name === "now" && !data.rows) put(state, "following; nothing is under this key yet");
+      if (name === "now" && !data.rows) put(state, "following; there is no row with this key yet");
       if (name === "end") put(state, data.reason === "overflow" ? "too many changes at once: reloading" : "the job started from the beginning: reloading");
       if (name !== "change") return;
       changes += 1;

@@ -1,4 +1,4 @@
-// Topics: the last records of one, and those that come.
+// Topics: the last records of a topic, and new records.
 
 import { follow, get, jobPath, part } from "./api.js";
 import { heading } from "./app.js";
@@ -17,7 +17,7 @@ export function mount(root, at, signal) {
 }
 
 async function open(at, list, card, signal) {
-  put(card, note("loading", "Asking for the topics."));
+  put(card, note("loading", "Loading the topics."));
   try {
     const { topics } = await get(jobPath(at.job, "topics"), signal);
     const topic = at.parts[1] ?? topics.find((each) => each.role === "output")?.name ?? topics[0].name;
@@ -47,8 +47,8 @@ async function tail(at, topic, card, signal) {
     const wanted = filter.value;
     const fits = records.filter((record) => !wanted || String(record.key ?? "").includes(wanted));
     if (!fits.length) {
-      const what = records.length ? "No record here has such a key: follow the topic, or change what is asked for." : "Press Follow to see what comes, or look whether its producer or job runs.";
-      put(table, note("empty", records.length ? "None fits." : "The topic is empty.", what));
+      const what = records.length ? "None of these records has such a key. Follow the topic, or change the filter." : "Press Follow to see new records, or check whether its producer or job runs.";
+      put(table, note("empty", records.length ? "No matching record." : "The topic is empty.", what));
       return;
     }
     put(

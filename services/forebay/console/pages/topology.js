@@ -1,4 +1,4 @@
-// A job's topology as a picture: topics, steps, stores and repartitions, in the direction records go.
+// A drawing of a job's topology: topics, steps, stores and repartitions, in the direction of the records.
 
 import { s, say } from "./dom.js";
 import { layout } from "./layout.js";
@@ -25,7 +25,7 @@ const fitted = (text, width) => {
   return text.length <= room ? text : `${text.slice(0, room - 1)}…`;
 };
 
-/** A drawing that is made once and then updated. Without an application, it shows a job that does not run and has no links. */
+/** A drawing that is created once and then updated. Without an application, it shows a plan that does not run, without links. */
 export class TopologyPicture {
   constructor(graph, job, application) {
     this.graph = graph;
@@ -68,7 +68,7 @@ export class TopologyPicture {
     if (this.live) this.show(this.live);
   }
 
-  // A picture that is a little too wide is made smaller; a much wider one is scrolled.
+  // A drawing that is a little too wide is scaled down. A much wider one is scrolled.
   fit(room) {
     const scale = Math.max(0.7, Math.min(1, room / this.size.width));
     this.svg.setAttribute("width", this.size.width * scale);
@@ -113,7 +113,7 @@ export class TopologyPicture {
     };
     const stops = [...passed, to];
     const ways = stops.map((box, at) => curve(out(at ? stops[at - 1] : from), into(box)) + (box === to ? "" : `L${out(box)}`));
-    // The rate stands on the straight part of an arrow that passes a column, else in the middle.
+    // If an arrow passes a column, its rate is placed on the straight part there, otherwise in the middle.
     const [start, end] = passed.length ? [into(passed[0]), out(passed[0])] : [out(from), into(to)];
     const path = s("path", {
       class: stored ? "arrow stored" : "arrow",
@@ -128,7 +128,7 @@ export class TopologyPicture {
     return { arrow, path, label };
   }
 
-  /** Write the rates on the arrows, and what stores hold. */
+  /** Show the rates of arrows, the sizes of stores, and the lags of topics. */
   show(live) {
     this.live = live;
     if (!this.arrows) return;

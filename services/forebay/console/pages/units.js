@@ -1,4 +1,4 @@
-// Numbers with their units. What is not known is a dash, never a zero.
+// Numbers with their units. An unknown value is shown as a dash, never as zero.
 
 export const UNKNOWN = "–";
 const whole = new Intl.NumberFormat("en-US", { maximumFractionDigits: 0 });
@@ -6,14 +6,14 @@ const one = new Intl.NumberFormat("en-US", { maximumFractionDigits: 1 });
 
 const known = (value) => value !== null && value !== undefined && !Number.isNaN(value);
 
-/** A count with its unit; many are shortened to k, M and G. */
+/** A count with its unit. */
 export function count(value, unit = "") {
   if (!known(value)) return UNKNOWN;
   const ending = unit && ` ${unit}`;
   return whole.format(value) + ending;
 }
 
-/** A large count in three or four digits. */
+/** A count with its unit, shortened to k, M or G if it is large. */
 export function short(value, unit = "") {
   if (!known(value)) return UNKNOWN;
   const ending = unit && ` ${unit}`;
@@ -24,7 +24,7 @@ export function short(value, unit = "") {
   return whole.format(value) + ending;
 }
 
-/** A rate in records a second. */
+/** A rate, by default in records per second. */
 export function rate(value, unit = "rec/s") {
   if (!known(value)) return UNKNOWN;
   if (value > 0 && value < 0.05) return `< 0.1 ${unit}`;
@@ -38,7 +38,7 @@ export function percent(value) {
   return `${value === 1 || value === 0 ? whole.format(value * 100) : one.format(value * 100)} %`;
 }
 
-/** A duration given in milliseconds. */
+/** A duration in milliseconds, formatted. */
 export function ms(value) {
   if (!known(value)) return UNKNOWN;
   if (value < 10) return `${one.format(value)} ms`;
@@ -49,7 +49,7 @@ export function ms(value) {
   return `${whole.format(value / 86400000)} d`;
 }
 
-/** A size given in bytes. */
+/** A size in bytes, formatted. */
 export function bytes(value) {
   if (!known(value)) return UNKNOWN;
   for (const [size, unit] of [[1e9, "GB"], [1e6, "MB"], [1e3, "kB"]]) {
@@ -60,7 +60,7 @@ export function bytes(value) {
 
 const pad = (number, width = 2) => String(number).padStart(width, "0");
 
-/** A time of day, given in ms since the epoch, with its date where it is not today. */
+/** A time in ms since the epoch, formatted as time of day, with the date if it is not today. */
 export function time(value, milliseconds = false) {
   if (!known(value) || value < 0) return UNKNOWN;
   const date = new Date(value);
@@ -71,8 +71,8 @@ export function time(value, milliseconds = false) {
   return today ? full : `${date.getFullYear()}-${pad(date.getMonth() + 1)}-${pad(date.getDate())} ${full}`;
 }
 
-/** How long ago a time is, given in ms since the epoch. */
+/** How long ago a time in ms since the epoch was. */
 export const ago = (value, now = Date.now()) => (known(value) && value > 0 ? `${ms(Math.max(0, now - value))} ago` : UNKNOWN);
 
-/** How many of a thing, with its plural. */
+/** A count of things, with the plural if necessary. */
 export const many = (value, thing) => `${count(value)} ${thing}${value === 1 ? "" : "s"}`;

@@ -1,1 +1,1 @@
-"""Query servers that hold a part of a job's tasks each, any of which answers for all."""
+"""Query servers of which each holds a part of a job's tasks and answers queries of all tasks."""

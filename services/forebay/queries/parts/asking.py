@@ -1,4 +1,4 @@
-"""A request of the stores of all parts: read by key and range, or followed."""
+"""Pull and push queries of the stores of all parts."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ from forebay.queries.stores import JobStores, NotCurrent
 from forebay.queries.subscription import End, Subscription
 
 MISSING = "Forebay-Missing-Parts"
-"""Header of an answer without some parts: their numbers."""
+"""Header of a partial response: the numbers of the missing parts."""
 
 
 class AllParts:
-    """Gives requests the stores of all parts.
+    """Provides the stores of all parts for requests.
 
     Args:
-        codecs: of the stores' records, by store.
+        codecs: codecs of the stores' records, by store.
     """
 
     def __init__(self, servers: PartServers, codecs: Mapping[str, Codec[Any]]) -> None:
@@ -36,13 +36,13 @@ class AllParts:
         self._codecs = codecs
 
     def stores(self, local: JobStores, caller: Caller) -> PartedStores:
-        """Return the stores for one request; `local`: this part's."""
+        """Return the stores of all parts for one request. `local` are the stores of this part."""
         return PartedStores(local, self._servers, self._codecs, caller)
 
     def follow(
         self, local: JobStores, subscription: Subscription, snapshot: bool, caller: Caller, silent_seconds: float
     ) -> Answer:
-        """Return a push of all parts' changes. Raises UnknownStore, WrongQuery, PartsMissing."""
+        """Return the response to a push query of all parts. Raises UnknownStore, WrongQuery, PartsMissing."""
         declared, me = local.known(subscription.store), self._servers.identity.part
         reads_of(declared)
         given = {"store": subscription.store, **({} if subscription.key is None else {"key": subscription.key})}
@@ -74,5 +74,5 @@ class AllParts:
 
 
 def missing_header(parts: list[int] | tuple[int, ...]) -> dict[str, str]:
-    """Return the header that names missing parts, if there are any."""
+    """Return the header with the numbers of missing parts; {} if there are none."""
     return {MISSING: ",".join(map(str, parts))} if parts else {}

@@ -1,4 +1,4 @@
-"""What a part answers to other parts: from its own rows alone, so that nothing is forwarded twice."""
+"""Responses of a part to other parts, from its own rows alone, so that nothing is forwarded twice."""
 
 from __future__ import annotations
 
@@ -17,16 +17,16 @@ from forebay.queries.stores import JobStores, UnknownStore
 from forebay.queries.subscription import Subscription
 
 SILENT_SECONDS = 2.0
-"""After which a push to another part says that it is still there."""
+"""Time after which a push query to another part sends a comment to show that it is alive, in seconds."""
 _ASK = msgspec.msgpack.Decoder(Ask)
 _WAIT = msgspec.msgpack.Decoder(Wait)
 
 
 class PartPages:
-    """Answers other parts.
+    """Answers requests of other parts.
 
     Args:
-        stores: gives this part's stores as they are now.
+        stores: returns this part's current stores.
     """
 
     def __init__(self, identity: Identity, stores: Callable[[], JobStores]) -> None:
@@ -34,11 +34,11 @@ class PartPages:
         self._stores = stores
 
     def identity(self) -> Answer:
-        """Return this server's identity: open to all, as health is."""
+        """Return the response with this server's identity. Like /healthz, it needs no token."""
         return json_answer(200, {**asdict(self._identity), "tasks": self._stores().tasks})
 
     def answer(self, request: Request) -> Answer:
-        """Answer a request of another part; 421 if it was meant for another server."""
+        """Return the response to another part's request. Its status is 421 if the request is for another server."""
         if request.forwarded != self._identity.sent:
             return json_answer(
                 421, {"error": f"this is {self._identity}: ask /stores, or forward to {request.forwarded!r}"}

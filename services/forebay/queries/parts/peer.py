@@ -1,4 +1,4 @@
-"""Another part's query server, asked over kept connections and never for long."""
+"""A client of another part's query server, with persistent connections and short timeouts."""
 
 from __future__ import annotations
 
@@ -18,30 +18,30 @@ from forebay.queries.parts.share import Identity
 from forebay.queries.parts.wire import CONTENT
 
 AT_ONCE = 16
-"""Requests to one part at the same time, and so connections."""
+"""Maximum concurrent requests to one part, and so connections."""
 _WAITS_AT_ONCE = 8
-"""Requests to one part that wait for an offset. Each holds a thread of the part while it waits.
+"""Maximum concurrent requests to one part that wait for an offset. Each occupies a thread of the part meanwhile.
 
 The part has `2 * Limits.answers` (64) threads for forwarded requests, so it takes eight servers to occupy all of them.
 """
 _REST_SECONDS = 1.0
-"""How long no request is sent to a part that did not answer in time: else all our threads would wait for it."""
+"""Pause of requests to a part that did not answer in time, so that not all our threads wait for it."""
 _OK = 200
 
 
 class PeerFailed(Exception):
-    """A part gives no answer; says why."""
+    """A part did not answer. The message contains the reason."""
 
 
 @dataclass(frozen=True, slots=True)
 class Stream:
-    """An answer that comes piece by piece, and its connection."""
+    """A response that arrives as a stream, and its connection."""
 
     answer: HTTPResponse
     socket: socket
 
     def end(self) -> None:
-        """Close the connection. A thread that waits for the next piece sees the end."""
+        """Close the connection. A thread that waits for the next chunk then reads the end."""
         with suppress(OSError):
             self.socket.shutdown(SHUT_RDWR)
 
@@ -54,10 +54,10 @@ class Peer:
     """A part's query server.
 
     Args:
-        url: its address.
-        identity: who it must be.
-        seconds: that it may take.
-        context: of TLS, for https.
+        url: URL of the server.
+        identity: its expected identity.
+        seconds: timeout of a request.
+        context: TLS context, for https.
     """
 
     def __init__(self, url: str, identity: Identity, seconds: float, context: ssl.SSLContext | None = None) -> None:
@@ -75,7 +75,7 @@ class Peer:
         self._rests_until = 0.0
 
     def ask(self, path: str, body: bytes, authorization: str, longer: float = 0.0) -> Future[bytes]:
-        """Begin to ask; the future raises PeerFailed. `longer`: seconds that it may take besides."""
+        """Send a request. The future raises PeerFailed. `longer`: seconds to add to the timeout."""
         threads = self._waits if longer else self._reads
         if time.monotonic() < self._rests_until:
             failed: Future[bytes] = Future()
@@ -93,7 +93,7 @@ class Peer:
             raise PeerFailed("no answer in time") from None
 
     def look(self) -> str:
-        """Return why the server at the URL is not this part; "" if it is. Raise PeerFailed if it does not answer."""
+        """Return why the server at the URL is not this part; "" if it is. Raises PeerFailed if it does not answer."""
         connection = self._connection(self._seconds)
         try:
             connection.request("GET", "/part")
@@ -108,15 +108,15 @@ class Peer:
         return "" if identity == self.identity else f"{self.url} is {identity}: {self.identity} is expected there"
 
     def follow(self, target: str, authorization: str, silent_seconds: float) -> Future[Stream]:
-        """Begin to follow; the future raises PeerFailed. `silent_seconds`: within which something comes."""
+        """Open a stream of changes. The future raises PeerFailed. `silent_seconds`: longest silence of the server."""
         return self._reads.submit(self._follow, target, authorization, silent_seconds)
 
     def close(self) -> None:
-        """Ask nothing more."""
+        """Close all connections and cancel pending requests."""
         for threads in (self._reads, self._waits):
             threads.shutdown(wait=False, cancel_futures=True)
         for used in list(self._used):
-            # Its thread, which may wait for an offset for a minute, would keep this process from ending.
+            # A thread that waits for an offset, for up to a minute, would keep this process from ending.
             with suppress(OSError, AttributeError):
                 used.sock.shutdown(SHUT_RDWR)
         with suppress(queue.Empty):
@@ -159,7 +159,7 @@ class Peer:
         try:
             return self._over(connection, path, body, headers, seconds)
         except PeerFailed as error:
-            # A server that ended, or that had nothing asked for long, has closed its side of a kept connection.
+            # A server that was stopped, or that closes idle connections, has closed its side of the connection.
             if not isinstance(error.__cause__, HTTPException | ConnectionError):
                 raise
             return self._over(self._connection(seconds), path, body, headers, seconds)
@@ -169,7 +169,7 @@ class Peer:
     ) -> bytes:
         self._used.add(connection)
         try:
-            connection.timeout = seconds  # of the next connection, where the kept one was closed
+            connection.timeout = seconds  # used if the connection was closed and is opened again
             if connection.sock is not None:
                 connection.sock.settimeout(seconds)
             connection.request("POST", path, body, headers)
@@ -189,7 +189,7 @@ class Peer:
 
 
 def _content(answer: HTTPResponse) -> bytes:
-    """Return an answer's body. Raises PeerFailed with what it says is wrong."""
+    """Return the body of a response. Raises PeerFailed with the response's error unless its status is 200."""
     content = answer.read()
     if answer.status == _OK:
         return content

@@ -1,4 +1,4 @@
-"""A push merged of all parts: the order of each task is kept."""
+"""A push query that merges the events of all parts, and keeps the order of each task."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from forebay.queries.parts.peer import Stream
 log = logging.getLogger(__name__)
 
 _HELD = 1_000
-"""Events of a part that wait to be sent; behind that its server holds them, and ends the push when it has too many."""
+"""Maximum events of a part that wait to be sent. The part's server holds later ones, and ends the push if too many."""
 _ROWS_AT_ONCE = 200
 _LOST = "lost"
 
@@ -24,7 +24,7 @@ Event = tuple[str, bytes]
 
 
 class _Source(threading.Thread):
-    """Reads one part's events: its rows into a queue of its own, then its changes into the one of all parts."""
+    """Reads one part's events: its rows into its own queue, then its changes into the common queue of all parts."""
 
     def __init__(
         self,
@@ -42,7 +42,7 @@ class _Source(threading.Thread):
         self._has_rows = has_rows
         self._is_over = is_over
         self.begun = threading.Event()
-        """Set once it is followed, or lost: no change is missed from then on."""
+        """Set when the part sends its changes, so that none is missed from then on, or when the part is lost."""
 
     def run(self) -> None:
         held = self._rows if self._has_rows else self._changes
@@ -60,7 +60,7 @@ class _Source(threading.Thread):
         self.begun.set()
 
     def rows(self, ended: Callable[[int, Event], None]) -> Iterator[tuple[int, bytes]]:
-        """Yield the rows with their task; `ended`: called with an event that came before all rows had."""
+        """Yield task and data of the rows. `ended` is called with an event that arrives before the last row."""
         while True:
             _, event = self._rows.get()
             match event[0]:
@@ -83,15 +83,15 @@ class _Source(threading.Thread):
 
 
 class MergedPush:
-    """One push of several.
+    """One push query that consists of those of several parts.
 
     Args:
-        streams: of the other parts.
-        local: this part's own; none: it has nothing to give.
-        missing: parts that are known not to answer.
+        streams: streams of the other parts, by part.
+        local: this part's own events; empty if its stores can't be read yet.
+        missing: parts that do not answer.
         snapshot: whether rows come first.
         takes_partial: whether it continues without parts that are lost.
-        end: lets the own one end.
+        end: ends the local push query.
     """
 
     def __init__(
@@ -119,12 +119,12 @@ class MergedPush:
         self._left = {source.part for source in self._sources}
 
     def pieces(self, silent_seconds: float) -> Iterator[bytes]:
-        """Yield the push's pieces until it ends, and end those it is made of."""
+        """Yield the response's chunks until the push query ends, and then end those of the parts."""
         try:
             for source in self._sources:
                 source.start()
             for source in self._sources:
-                # Announce nothing before each part follows. Otherwise a change between the two would be missed.
+                # Send nothing before every part sends its changes. Otherwise changes in between would be missed.
                 source.begun.wait()
             yield from self._rows() if self._snapshot else (FOLLOWING,)
             while not self._end:
@@ -137,8 +137,8 @@ class MergedPush:
                 stream.end()
 
     def _rows(self) -> Iterator[bytes]:
-        """Yield the rows in order of the tasks, as a server that has all of them."""
-        rows = heapq.merge(*(source.rows(self._on_end) for source in self._sources), key=lambda each: each[0])
+        """Yield the rows in the order of tasks, like a server that holds all tasks."""
+        rows = heapq.merge(*(source.rows(self._on_end) for source in self._sources), key=lambda row: row[0])
         count = 0
         while several := list(islice(rows, _ROWS_AT_ONCE)):
             count += len(several)
@@ -147,7 +147,7 @@ class MergedPush:
             yield event("now", {"rows": count})
 
     def _next(self, silent_seconds: float) -> bytes:
-        """Return what comes next; a comment where nothing does."""
+        """Return the next events; a comment if none arrive in time."""
         pieces, self._told = self._told, []
         try:
             part, event = self._changes.get(timeout=0 if pieces else silent_seconds)
@@ -164,7 +164,7 @@ class MergedPush:
         return b"".join(pieces) or SILENCE
 
     def _on_end(self, part: int, found: Event) -> None:
-        """Learn that a part's push ended: with a reason, or because the part is lost."""
+        """Record that a part's push query ended, with a reason or because the part is lost."""
         self._left.discard(part)
         if found[0] == "end":
             self._end = event("end", {**json.loads(found[1]), "part": part})

@@ -1,4 +1,4 @@
-"""The query servers of all parts: find the owner of a key, and ask several servers at once."""
+"""The query servers of all parts: find the owner of a key, and send requests to several servers at once."""
 
 from __future__ import annotations
 
@@ -28,12 +28,12 @@ _LOOK_SECONDS = 2.0
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """How the parts of a job's stores are served.
+    """Settings of the servers of a job's parts.
 
     Args:
-        peers: addresses of all parts in order, this one's too.
-        seconds: that a part may take to answer.
-        authority: certificates that https addresses are proved by, PEM; None: the system's.
+        peers: URLs of the servers of all parts in order, including this server.
+        seconds: timeout of a request to another part.
+        authority: CA certificates for https URLs, PEM; None: the system's.
     """
 
     share: Share
@@ -46,9 +46,9 @@ class PartServers:
     """The other parts of a job's stores.
 
     Args:
-        identity: of this server.
-        record_keys: gives the record key of a store's key, by store.
-        registry: of metrics.
+        identity: identity of this server.
+        record_keys: functions that return the record key of a store's key, by store.
+        registry: registry of metrics.
     """
 
     def __init__(
@@ -85,28 +85,27 @@ class PartServers:
 
     @property
     def answering(self) -> int:
-        """Parts that answered when they were last looked at, with this one."""
+        """The number of parts that answered the last check, including this one."""
         return self.identity.parts - len(self._silent)
 
     def owner(self, store: str, key: str, tasks: int) -> int | None:
-        """Return the part that has a key; None: the key alone does not say.
+        """Return the part that holds a key; None if the key does not determine it.
 
         Args:
-            tasks: of the job.
+            tasks: number of the job's tasks.
         """
         try:
             record_key = self._record_keys[store](store, key)
-        except Exception:  # a processor's own code, given a key that it may never have made
+        except Exception:  # the processor's code is called with a key that it may never have created
             return None
-        # The key of the store does not decide the task, as with a store that each task fills for itself: all parts are
-        # asked.
+        # The store's key does not determine the task, for example if each task writes the store for itself.
         if record_key is None:
             return None
         partitioner = self._owners.setdefault(tasks, Partitioner(tasks, 10_000))
         return partitioner(record_key if isinstance(record_key, bytes) else record_key.encode()) % self.identity.parts
 
     def begin(self, parts: Iterable[int], path: str, body: bytes, authorization: str, longer: float = 0.0) -> Begun:
-        """Begin to ask parts the same; `longer`: seconds that they may take besides."""
+        """Send the same request to several parts. `longer`: seconds to add to the timeout."""
         asked = {}
         for part in parts:
             self._forwarded.labels(self.identity.service, part).inc()
@@ -125,7 +124,7 @@ class PartServers:
             )
 
     def watch(self, stop: threading.Event) -> None:
-        """Look at the parts now and then until `stop` is set."""
+        """Check the parts periodically until `stop` is set, and log changes."""
         logged: dict[int, str] = {}
         silent = set(self._silent)
         while not stop.wait(_LOOK_SECONDS):
@@ -137,7 +136,7 @@ class PartServers:
             logged, silent = wrong, set(self._silent)
 
     def close(self) -> None:
-        """Ask nothing more."""
+        """Close the connections to all parts."""
         for peer in self.peers.values():
             peer.close()
 
@@ -163,10 +162,10 @@ class PartServers:
 
 @dataclass(frozen=True, slots=True)
 class Begun:
-    """Requests on their way.
+    """Requests that wait for their responses.
 
     Args:
-        deadline: monotonic time in seconds until which answers count.
+        deadline: monotonic time in seconds until which responses are accepted.
     """
 
     servers: PartServers
@@ -174,7 +173,7 @@ class Begun:
     deadline: float
 
     def answers(self, read: Callable[[bytes], T]) -> tuple[dict[int, T], dict[int, str]]:
-        """Return the answers by part, and the reasons of the parts that did not answer."""
+        """Return the decoded responses by part, and the reasons of the parts that did not answer."""
         answers_by_part: dict[int, T] = {}
         missing: dict[int, str] = {}
         for part, future in self.asked.items():

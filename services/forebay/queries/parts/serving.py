@@ -1,4 +1,4 @@
-"""One part of a job's stores in its query server: what it serves, holds, and asks of the other parts."""
+"""One part of a job's stores in its query server."""
 
 from __future__ import annotations
 
@@ -20,12 +20,13 @@ from forebay.runtime.changelog.sub_topology_log import SubTopologyLog
 
 
 class ServedPart:
-    """A part.
+    """The part that this query server holds, and its access to the other parts.
 
     Args:
-        logs: of the job's sub-topologies; codecs: of their stores' records, by store.
-        stores: gives this part's stores as they are now.
-        registry: of metrics.
+        logs: changelogs of the job's sub-topologies.
+        codecs: codecs of their stores' records, by store.
+        stores: returns this part's current stores.
+        registry: registry of metrics.
     """
 
     def __init__(
@@ -47,7 +48,7 @@ class ServedPart:
         self.all = AllParts(self._servers, codecs)
 
     def tasks(self, of: int) -> range:
-        """Return the tasks it holds, of so many. Raises WrongParts: none."""
+        """Return the tasks that this part holds, out of a number of tasks. Raises WrongParts if there are none."""
         return self._share.tasks(of)
 
     def check(self) -> None:
@@ -55,16 +56,16 @@ class ServedPart:
         self._servers.check()
 
     def begin(self, stop: threading.Event) -> None:
-        """Look at the other parts, now and until `stop` is set. Raises WrongParts."""
+        """Check the other parts, now and periodically until `stop` is set. Raises WrongParts."""
         self.check()
         threading.Thread(target=self._servers.watch, args=(stop,), name="parts", daemon=True).start()
 
     def close(self) -> None:
-        """Ask the others nothing more."""
+        """Close the connections to the other parts."""
         self._servers.close()
 
     def open_page(self, request: Request, health: Health) -> Answer | None:
-        """Answer what everybody may ask: /part, and /readyz with the number of parts that answer; None: neither."""
+        """Return the response to /part, or to /readyz with the parts that answer; None for another path."""
         match request.path:
             case ("part",):
                 return self._pages.identity()
@@ -74,5 +75,5 @@ class ServedPart:
         return None
 
     def answer(self, request: Request) -> Answer:
-        """Answer another part."""
+        """Return the response to another part's request."""
         return self._pages.answer(request)

@@ -1,4 +1,4 @@
-"""Which tasks a query server holds, and whether another one belongs to the same set of servers."""
+"""The tasks that a query server holds, and the check that servers belong together."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ _SHARE = re.compile(r"(?:.*-)?(?P<part>\d+)/(?P<parts>\d+)")
 
 
 class WrongParts(ValueError):
-    """Parts that can't work together; the message says which, and what to do."""
+    """Parts that can't work together. The message contains the remedy."""
 
 
 @dataclass(frozen=True, slots=True)
 class Share:
-    """A part of a job's tasks: every task t with t % parts == part. Both begin with 0, as tasks do."""
+    """A part of a job's tasks: every task t with t % parts == part. Parts and tasks are numbered from 0."""
 
     part: int
     parts: int
@@ -24,7 +24,7 @@ class Share:
         return f"{self.part}/{self.parts}"
 
     def tasks(self, of: int) -> range:
-        """Return those it has of so many tasks. Raises WrongParts: none."""
+        """Return the tasks of this part, out of a number of tasks. Raises WrongParts if there are none."""
         if self.part >= of:
             raise WrongParts(f"the job has {of} tasks: part {self} would hold none of them; use at most {of} parts")
         return range(self.part, of, self.parts)
@@ -32,7 +32,7 @@ class Share:
 
 @dataclass(frozen=True, slots=True)
 class Identity:
-    """A query server's identity, as it shows at /part."""
+    """A query server's identity, which it returns at /part."""
 
     service: str
     application: str
@@ -41,7 +41,7 @@ class Identity:
 
     @property
     def sent(self) -> str:
-        """What a forwarded request is for: it is answered by no other server, and by this one from its own rows."""
+        """The header value of requests that are forwarded to this server. Other servers refuse them."""
         return f"{self.application} {self.part}/{self.parts}"
 
     def __str__(self) -> str:
@@ -49,7 +49,7 @@ class Identity:
 
 
 def share_of(text: str) -> Share:
-    """Return what PART/PARTS says; PART may be a pod's name that ends with its number. Raises WrongParts."""
+    """Return the share of PART/PARTS. PART may be a pod name that ends with its number. Raises WrongParts."""
     match = _SHARE.fullmatch(text)
     if match is None:
         raise WrongParts(f"{text}: write PART/PARTS, such as 0/3, 1/3 and 2/3 for three servers")
@@ -60,7 +60,7 @@ def share_of(text: str) -> Share:
 
 
 def check_peers(share: Share, peers: Sequence[str]) -> None:
-    """Refuse addresses that can't be those of all parts. Raises WrongParts."""
+    """Check that there is one valid URL for each part. Raises WrongParts."""
     if len(peers) != share.parts:
         raise WrongParts(
             f"{len(peers)} addresses for {share.parts} parts: list the addresses of "

@@ -1,4 +1,4 @@
-"""All stores of a job for one request, regardless of the part that holds them."""
+"""All stores of a job for one request, regardless of the parts that hold them."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _REACHED = msgspec.msgpack.Decoder(list[Reached])
 
 
 class PartsMissing(Unavailable):
-    """Parts don't answer, and the request takes no partial answer; the message names them."""
+    """Some parts don't answer, and the request does not accept a partial response."""
 
     def __init__(self, missing: Mapping[int, str]) -> None:
         named = "; ".join(f"part {part}: {why}" for part, why in sorted(missing.items()))
@@ -32,18 +32,18 @@ class PartsMissing(Unavailable):
 
 @dataclass(frozen=True, slots=True)
 class Caller:
-    """Who asks: the header Authorization; whether partial answers are taken."""
+    """The sender of a request: its Authorization header, and whether it accepts partial responses."""
 
     authorization: str
     takes_partial: bool
 
 
 class PartedStores:
-    """Reads the stores of all parts as `JobStores` reads its own; of one request, whose missing parts it gathers.
+    """Reads the stores of all parts for one request, with the methods of `JobStores`, and collects missing parts.
 
     Args:
-        local: this part's.
-        codecs: of the stores' records, by store.
+        local: the stores of this part.
+        codecs: codecs of the stores' records, by store.
     """
 
     def __init__(
@@ -92,13 +92,13 @@ class PartedStores:
         return self._collect(store, rows_of_part, _merge(rows_of_part.values(), reads, bounds), limit)
 
     def ages(self, store: str) -> dict[str, int | None]:
-        """Return how old what was read may be: as `JobStores.ages`, the oldest of the parts that answered."""
+        """Return the ages of `JobStores.ages`: the largest of the parts that answered."""
         commits = [commit for commit, _ in self._ages if commit is not None]
         checked = max((checked for _, checked in self._ages), default=None)
         return {"commit_age_ms": max(commits, default=None), "checked_age_ms": checked}
 
     def wait_for(self, store: str, wanted: Sequence[Reached], seconds: float) -> None:
-        """Wait as `JobStores.wait_for`, each part for what its tasks read. Raises as it, and PartsMissing."""
+        """Wait like `JobStores.wait_for`, at each part for offsets that its tasks read. Raises PartsMissing, too."""
         if not wanted:
             return
         self._local.known(store)
@@ -135,7 +135,7 @@ class PartedStores:
         return self._servers.owner(store, key, self._local.tasks) if self._local.tasks else None
 
     def _of_global(self, ask: Ask) -> dict[int, Rows]:
-        """Return what one part says, this one if it can: each has all of a global table's rows."""
+        """Return the rows of one part, preferably this one, because each part has all rows of a global table."""
         missing: dict[int, str] = {}
         for part in (self._me, *self._servers.peers):
             rows_of_part, silent = self._answers([part], ask)
@@ -146,13 +146,13 @@ class PartedStores:
         return {}
 
     def _ask(self, parts: Iterable[int], ask: Ask) -> dict[int, Rows]:
-        """Return what parts say. Raises PartsMissing: not all do, and that is not enough."""
+        """Return the rows of parts. Raises PartsMissing if some are missing and partial responses are not accepted."""
         rows_of_part, missing = self._answers(list(parts), ask)
         self._miss(missing)
         return rows_of_part
 
     def _answers(self, parts: Sequence[int], ask: Ask) -> tuple[dict[int, Rows], dict[int, str]]:
-        """Return what parts say, and why some say nothing."""
+        """Return the rows of parts that answered, and the reasons of those that did not."""
         others = [part for part in parts if part != self._me]
         begun = self._servers.begin(others, "/part/read", msgspec.msgpack.encode(ask), self._caller.authorization)
         rows_of_part: dict[int, Rows] = {}
@@ -167,7 +167,7 @@ class PartedStores:
             # During a rescale, two parts with different numbers of tasks assign keys differently. Their rows don't
             # complement each other.
             if self._local.tasks not in (0, rows.tasks):
-                missing[part] = f"it knows {rows.tasks} tasks, this one {self._local.tasks}: they are being changed"
+                missing[part] = f"it has {rows.tasks} tasks, this server {self._local.tasks}: a rescale is in progress"
             else:
                 rows_of_part[part] = rows
         return rows_of_part, own | missing
@@ -189,7 +189,7 @@ class PartedStores:
 
 
 def _merge(found: Iterable[Rows], reads: Reads, bounds: Bounds) -> Iterable[Row]:
-    """Return the rows of all parts as one server that has all tasks would merge them: equal ones by task."""
+    """Return the merged rows of all parts in the order of a server that holds all tasks: equal keys by task."""
     sign = -1 if bounds.descending else 1
     return heapq.merge(
         *(part_rows.rows for part_rows in found),

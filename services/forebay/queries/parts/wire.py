@@ -1,4 +1,4 @@
-"""What parts send each other: rows as they are stored, so that the receiver reads them like its own."""
+"""Messages between parts. Rows are sent as they are stored, so that the receiver reads them like its own."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ CONTENT = "application/msgpack"
 
 
 class Ask(msgspec.Struct, frozen=True, array_like=True):
-    """A read of one part's rows.
+    """A request to read one part's rows.
 
     Args:
-        key: None: of all keys.
-        limit: entries at most.
+        key: key to read; None: all keys.
+        limit: maximum number of entries.
     """
 
     store: str
@@ -28,14 +28,14 @@ class Ask(msgspec.Struct, frozen=True, array_like=True):
 
 
 class Wait(msgspec.Struct, frozen=True, array_like=True):
-    """Offsets to wait for, so many seconds at most; the answer names those that were not reached."""
+    """A request to wait for offsets, for at most `seconds`. The response contains those that were not reached."""
 
     wanted: list[Reached]
     seconds: float
 
 
 class Row(msgspec.Struct, frozen=True, array_like=True):
-    """An entry of a task, its value's own bytes; None: an entry without value."""
+    """An entry of a task, with its encoded value; None: no value."""
 
     task: int
     key: str
@@ -46,16 +46,16 @@ class Row(msgspec.Struct, frozen=True, array_like=True):
     valid_to: int | None = None
 
     def entry(self, value: Any) -> Entry:
-        """Return it as an entry of a value."""
+        """Return the entry, with its decoded value."""
         return Entry(self.key, value, self.start, self.end, self.timestamp, self.valid_to)
 
 
 class Rows(msgspec.Struct, frozen=True, array_like=True):
-    """What a part has.
+    """The rows of a part.
 
     Args:
-        rows: of one key: by task; of all keys: in the store's order.
-        tasks: of the job, in all parts.
+        rows: of one key: in the order of tasks; of all keys: in the store's order.
+        tasks: number of the job's tasks in all parts.
         commit_age_ms, checked_age_ms: see `JobStores.ages`.
     """
 
@@ -67,7 +67,7 @@ class Rows(msgspec.Struct, frozen=True, array_like=True):
 
 
 def rows_of(stores: JobStores, ask: Ask) -> Rows:
-    """Return what a part's own rows say. Raises UnknownStore, WrongQuery, NotCurrent."""
+    """Return the rows of this part that a request asks for. Raises UnknownStore, WrongQuery, NotCurrent."""
     check_begun(stores)
     batches, entries = stores.scan_encoded(ask.store, ask.key, ask.bounds, ask.limit)
     ages = stores.ages(ask.store)
@@ -79,6 +79,6 @@ def rows_of(stores: JobStores, ask: Ask) -> Rows:
 
 
 def check_begun(stores: JobStores) -> None:
-    """Raise NotCurrent before it is known which tasks there are: no rows would look like an empty store."""
+    """Raise NotCurrent if the tasks are not known yet, because a result without rows would look like an empty store."""
     if not stores.tasks:
         raise NotCurrent("the changelogs are still being read: retry in a moment")

@@ -1,1 +1,1 @@
-"""Aggregates of SQL: what each keeps, and how it changes with a row more or less."""
+"""Aggregate functions of SQL, with their states and the changes of a state by a row."""

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from forebay.sql.aggregates import kept, numbers
+from forebay.sql.aggregates import collecting, numbers
 from forebay.sql.aggregates.registry import AGGREGATES
 
-MODULES = (kept, numbers)
+MODULES = (collecting, numbers)
 
 __all__ = ["AGGREGATES"]

@@ -1,4 +1,4 @@
-"""Counting, sums, averages, extremes, and the statistics made of sums."""
+"""Counts, sums, averages, extremes and statistics."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from typing import Any
 
 from forebay.sql import arithmetic
 from forebay.sql.aggregates.registry import Aggregate, Argument, aggregate, same
-from forebay.sql.exact import grown, round_sum
+from forebay.sql.exact_sums import grown, round_sum
 from forebay.sql.order import rank_bytes
 from forebay.sql.types import (
     BIGINT,
@@ -32,7 +32,7 @@ from forebay.sql.values import hint_of
 
 @aggregate("COUNT")
 def count(arguments: Sequence[Argument]) -> Aggregate:
-    """Return COUNT(*) or COUNT(x): of what is not null."""
+    """Return COUNT(*), the number of rows, or COUNT(x), the number of values that are not null."""
     if not arguments:
         return Aggregate(
             BIGINT, int, 0, lambda n: n + 1, same, lambda one, other: one + other, lambda n: n - 1, columns=0
@@ -59,7 +59,7 @@ def _number(arguments: Sequence[Argument], name: str) -> SqlType:
 
 @aggregate("SUM")
 def total(arguments: Sequence[Argument]) -> Aggregate:
-    """Return SUM: exact, also of doubles, in any order."""
+    """Return SUM. It is exact, and sums of doubles do not depend on the order of rows."""
     kind = _number(arguments, "SUM")
     if kind == DOUBLE:
         return _exact(round_sum)
@@ -106,7 +106,7 @@ def _grown_by(state: tuple[float, ...], others: Sequence[float]) -> tuple[float,
 
 @aggregate("SUM_LIST")
 def total_of_lists(arguments: Sequence[Argument]) -> Aggregate:
-    """Return SUM_LIST: the sum of the numbers in arrays."""
+    """Return SUM_LIST, the sum of the numbers in arrays."""
     kind = arguments[0].type
     if len(arguments) != 1 or not isinstance(kind, ArrayType) or kind.item not in (INT, BIGINT, DOUBLE):
         raise TypeError("write SUM_LIST(an ARRAY of INTEGER, BIGINT or DOUBLE)")
@@ -128,7 +128,7 @@ def total_of_lists(arguments: Sequence[Argument]) -> Aggregate:
 
 @aggregate("AVG")
 def average(arguments: Sequence[Argument]) -> Aggregate:
-    """Return AVG: the exact sum divided by the count; 0 of nothing, as ksqlDB has it."""
+    """Return AVG, the exact sum divided by the count. As in ksqlDB, it is 0 if there are no values."""
     kind = _number(arguments, "AVG")
     doubles = kind == DOUBLE
 
@@ -180,29 +180,29 @@ _DOUBLES: dict[str, Callable[[float, float], float]] = {
     "MIN": lambda kept, x: x if x < kept or kept != kept else kept,  # noqa: PLR0124
     "MAX": lambda kept, x: x if x > kept or x != x else kept,  # noqa: PLR0124
 }
-"""Extremes of doubles, of which NaN is the largest; their order does not matter."""
+"""Extremes of doubles, of which NaN is the largest. The result does not depend on the order of rows."""
 _extreme("MIN", min)
 _extreme("MAX", max)
 
 
 @aggregate("STDDEV_SAMPLE")
 def deviation(arguments: Sequence[Argument]) -> Aggregate:
-    """Return STDDEV_SAMPLE: the standard deviation of a sample (Youngs and Cramer, 1971); 0 of fewer than two."""
+    """Return STDDEV_SAMPLE, the sample standard deviation (Youngs and Cramer, 1971), or 0 for fewer than two values."""
     result = variance(arguments)
     return replace(result, result=lambda kept: math.sqrt(result.result(kept)))
 
 
 @aggregate("STDDEV_SAMP")
 def variance(arguments: Sequence[Argument]) -> Aggregate:
-    """Return STDDEV_SAMP: in ksqlDB the square of STDDEV_SAMPLE."""
+    """Return STDDEV_SAMP, which is the square of STDDEV_SAMPLE in ksqlDB."""
     _number(arguments, "STDDEV_SAMP")
 
     def add(kept: Any, x: Any) -> Any:
         if x is None:
             return kept
         n, summed = kept[0] + 1, kept[1] + float(x)
-        # The update of Youngs and Cramer. A sum of squares minus the square of the sum would cancel all digits of large
-        # values.
+        # The update of Youngs and Cramer is numerically stable. Subtracting the square of the sum from the sum of
+        # squares would cancel all digits of large values.
         step = n * float(x) - summed
         return n, summed, kept[2] + (step * step / (n * (n - 1)) if n > 1 else 0.0)
 
@@ -222,7 +222,7 @@ def variance(arguments: Sequence[Argument]) -> Aggregate:
         return n, one[1] + other[1], one[2] + other[2] + apart * apart * one[0] * other[0] / n
 
     def result(kept: Any) -> float:
-        # Subtracting rows may leave a small negative rest by rounding, and a variance is never negative.
+        # After rows are subtracted, rounding errors can leave a small negative value, but a variance is never negative.
         return max(0.0, kept[2]) / (kept[0] - 1) if kept[0] > 1 else 0.0
 
     return Aggregate(DOUBLE, tuple[int, float, float], (0, 0.0, 0.0), add, result, merge, subtract)
@@ -230,7 +230,7 @@ def variance(arguments: Sequence[Argument]) -> Aggregate:
 
 @aggregate("CORRELATION")
 def correlation(arguments: Sequence[Argument]) -> Aggregate:
-    """Return CORRELATION: Pearson's, of pairs without a null; NaN: it is not defined."""
+    """Return CORRELATION, Pearson's coefficient of the pairs without null, or NaN if it is not defined."""
     if len(arguments) != 2 or not all(is_number(argument.type) for argument in arguments):
         raise TypeError("write CORRELATION(a number, a number)")
 

@@ -1,4 +1,4 @@
-"""What an aggregate consists of, and which there are."""
+"""The definition of an aggregate function, and the registry of aggregate functions."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ class Argument:
     """An argument of a call.
 
     Args:
-        literal: the value, where it is written down.
+        literal: The value, if the argument is a literal.
     """
 
     type: SqlType
@@ -25,18 +25,19 @@ class Argument:
 
 @dataclass(frozen=True, slots=True)
 class Aggregate:
-    """One aggregate of a statement. Its functions are not compared, because name and arguments decide them.
+    """An aggregate of a statement. Its functions are not compared, because name and arguments determine them.
 
     Args:
-        type: of the result.
-        hint: Python type of what is kept.
-        initial: what is kept of no rows.
-        add: called with what is kept and the row's arguments; gives what is kept then. Never changes it in place.
-        result: gives the result of what is kept.
-        subtract: takes a row out again; None: can't be computed over a table.
-        merge: of two sessions, in order of time.
-        columns: how many of the arguments are computed of each row; the others are literals.
-        most: how many items of a list are kept; None: all.
+        type: Type of the result.
+        hint: Python type of the state.
+        initial: State before the first row.
+        add: Function of the state and the row's arguments that returns the new state. It never changes the state in
+            place.
+        result: Function of the state that returns the result.
+        subtract: As `add`, but removes a row. If it is None, the aggregate can't be used on a table.
+        merge: Merges the states of two sessions, of which the earlier one is first.
+        columns: Number of arguments that are computed from each row. The others are literals.
+        most: Largest number of items of a list, or None if it is not limited.
     """
 
     type: SqlType
@@ -57,7 +58,10 @@ ELSEWHERE.append((AGGREGATES, "an aggregate: write it in a column or in HAVING o
 
 
 def aggregate(names: str) -> Callable[[Maker], Maker]:
-    """Declare an aggregate function; it raises TypeError where arguments don't fit."""
+    """Return a decorator that registers the function which creates an aggregate for the arguments of a call.
+
+    The function raises TypeError if the arguments don't fit.
+    """
 
     def declare(make: Maker) -> Maker:
         for name in names.split():
@@ -68,7 +72,7 @@ def aggregate(names: str) -> Callable[[Maker], Maker]:
 
 
 def limit_list(made: Aggregate, most: int) -> Aggregate:
-    """Return an aggregate of lists that keeps so many items at most: the first that came."""
+    """Return an aggregate of lists that stores only the first `most` items."""
 
     def cut(step: Callable[..., Any]) -> Callable[..., Any]:
         return lambda *arguments: step(*arguments)[:most]
@@ -77,12 +81,12 @@ def limit_list(made: Aggregate, most: int) -> Aggregate:
 
 
 def same(value: Any) -> Any:
-    """Return what is kept as the result."""
+    """Return the state as the result."""
     return value
 
 
 def literal(arguments: Sequence[Argument], at: int, kind: type[Any], what: str) -> Any:
-    """Return a literal argument. Raises TypeError where it is something else."""
+    """Return the value of a literal argument. Raises TypeError if it is not a literal of type `kind`."""
     if not arguments[at].is_literal or type(arguments[at].literal) is not kind:
         raise TypeError(f"argument {at + 1} must be {what} that is written down")
     return arguments[at].literal

@@ -1,6 +1,6 @@
-"""Aggregates with the nulls of standard SQL, as views have them: a sum or an average of no values is null.
+"""Aggregates of materialized views, with the null semantics of standard SQL. The sum or average of no values is null.
 
-Of doubles they take what is finite: one broken sensor would spoil the sums of its group for good.
+They accept only finite doubles, because one infinite or NaN value would make the sum of its group unusable for good.
 """
 
 from __future__ import annotations
@@ -14,12 +14,12 @@ from types import MappingProxyType
 from forebay.processor.api import RejectedRecord
 from forebay.sql.aggregates.numbers import average, total
 from forebay.sql.aggregates.registry import AGGREGATES, Aggregate, Argument, Maker
-from forebay.sql.exact import finite, grown, round_sum
+from forebay.sql.exact_sums import finite, grown, round_sum
 from forebay.sql.types import BIGINT, DOUBLE, INT
 from forebay.sql.values import tuple_of
 
 Doubles = tuple[int, tuple[float, ...]]
-"""How many, and the numbers that make up their exact sum."""
+"""Number of values, and the doubles that represent their exact sum."""
 
 
 def _average(arguments: Sequence[Argument]) -> Aggregate:
@@ -31,7 +31,7 @@ def _average(arguments: Sequence[Argument]) -> Aggregate:
 
 
 def _total(arguments: Sequence[Argument]) -> Aggregate:
-    """Return SUM; one of whole numbers has 64 bits, and is refused beyond them where it is written."""
+    """Return SUM. A sum of whole numbers that exceeds 64 bits fails when it is encoded."""
     inner = total(arguments)
     if inner.type == DOUBLE:
         return _of_doubles(lambda kept: round_sum(kept[1]) if kept[0] else None)
@@ -65,7 +65,7 @@ def _of_doubles(result: Callable[[Doubles], float | None]) -> Aggregate:
 
 
 def _add(kept: Doubles, x: float | None) -> Doubles:
-    """Add a double. Raises RejectedRecord for one that is not finite, or makes the sum leave the doubles' range."""
+    """Add a double to a sum. Raises RejectedRecord if the double or the new sum is not finite."""
     if x is None:
         return kept
     try:

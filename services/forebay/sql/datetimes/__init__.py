@@ -1,1 +1,1 @@
-"""Times as texts, by Java's patterns (`DateTimeFormatter`, names and weeks of the US locale)."""
+"""Parsing and formatting of times by Java's patterns (`DateTimeFormatter`), with names and weeks of the US locale."""

@@ -1,8 +1,8 @@
-"""Texts become dates by patterns of `FastDateFormat` of Commons Lang, as in ksqlDB's PARSE_DATE.
+"""Parsing of dates by patterns of `FastDateFormat` of Commons Lang, as in ksqlDB's PARSE_DATE.
 
-The letters are those of `SimpleDateFormat`. Numbers need no zeros in front and may have more digits, words may be short
-or in full, other text may follow, and February 30 is March 1. The name of another day of the week is an error, though:
-such a text is a mistake in the data.
+The letters are those of `SimpleDateFormat`. Numbers do not need leading zeros and may have more digits, words may be
+short or long, other text may follow, and February 30 is March 1. However, a wrong day of the week is an error, because
+it is a mistake in the data.
 """
 
 from __future__ import annotations
@@ -46,21 +46,21 @@ _ZONE_MINUTES = {
     "jst": 540,
 }
 _FIELD = {"Y": "y", "L": "M", "u": "E", "k": "H", "K": "h", "Z": "X", "z": "X"}
-"""The field that a letter sets, if it is another one."""
+"""Fields that letters set, if they differ from the letter."""
 _WORD_LETTERS = "GEa"
 _ISO_ZONES = {1: r"Z|[+-]\d\d", 2: r"Z|[+-]\d{4}", 3: r"Z|[+-]\d\d:\d\d"}
 _OFFSET = re.compile(r"([+-])(\d\d?)(?::?(\d\d))?")
 _MOST = (1 << 31) - 1
 _BLANKS = r"[^\S\x85\xa0\u2007\u202f]*+"
-"""White space as Java has it: without the blanks at which no line may break."""
+"""Whitespace as in Java, which does not include non-breaking blanks."""
 
 
 class _Reader(NamedTuple):
     regex: re.Pattern[str]
     fields: tuple[tuple[str, Callable[[str], int]], ...]
-    """The letters of the regular expression's groups, and what makes a number of a text."""
+    """Letter of each group of the regular expression, and a function that converts its text to a number."""
     names_day: bool
-    """Whether the pattern has a day of the week by its name."""
+    """Whether the pattern contains the name of a day of the week."""
 
 
 def parsed_date(text: str, pattern: str) -> int:
@@ -83,7 +83,7 @@ def parsed_date(text: str, pattern: str) -> int:
 
 @lru_cache(1024)
 def reader_of(pattern: str) -> _Reader:
-    """Return what reads texts of a pattern. Raises ValueError for a pattern that means nothing."""
+    """Return a reader of texts in a pattern. Raises ValueError for an invalid pattern."""
     regex, parts = "", _parts_of(pattern)
     fields: list[tuple[str, Callable[[str], int]]] = []
     for part, follower in zip(parts, [*parts, Text("")][1:], strict=True):
@@ -95,11 +95,11 @@ def reader_of(pattern: str) -> _Reader:
             regex += f"((?ai:(?>{_zone(part)})))"
             fields.append((letter, _offset_ms))
         elif _is_word(part):
-            # The longest word is taken, even if what follows then does not fit.
+            # The longest word is used, even if the text after it then does not fit.
             regex += f"((?ai:(?>{'|'.join(sorted(_WORDS[letter], reverse=True))})))"
             fields.append((letter, _word(_WORDS[letter])))
         else:
-            # A number before a number has at most the digits of its letters, and no blanks in front.
+            # A number directly before another number has at most as many digits as letters, and no leading blanks.
             regex += rf"(\d{{1,{part.count}}}+)" if _is_number(follower) else rf"{_BLANKS}(\d++)"
             fields.append((letter, _number(part)))
     names_day = any(isinstance(part, Field) and part.letter == "E" for part in parts)
@@ -107,12 +107,12 @@ def reader_of(pattern: str) -> _Reader:
 
 
 def _day_of_week(ms: int) -> int:
-    """Return the day of the week of a time: 1 for Sunday."""
+    """Return the day of the week of a time, from 1 for Sunday."""
     return (ms // DAY_MS + 4) % 7 + 1
 
 
 def _parts_of(pattern: str) -> list[Field | Text]:
-    """Return fields and the texts between them."""
+    """Return the fields of a pattern and the texts between them."""
     check_length(pattern)
     parts: list[Field | Text] = []
     at = 0
@@ -137,7 +137,7 @@ def _check_field(field: Field, pattern: str) -> Field:
 
 
 def _literal(pattern: str, at: int) -> tuple[str, int]:
-    """Return the text that begins at a place, and where it ends; letters are text in quotes, and two quotes are one."""
+    """Return the literal text at a position, and its end. Letters in quotes are literal, and two quotes are a quote."""
     text, quoted = "", False
     while at < len(pattern) and (quoted or not (pattern[at].isascii() and pattern[at].isalpha())):
         if pattern[at] == "'":
@@ -177,7 +177,7 @@ def _number(field: Field) -> Callable[[str], int]:
 
 
 def _changed_year(number: int) -> int:
-    """Return the year that less than three digits mean: one of the last 80 years, or of the next 19."""
+    """Return the year for a number with less than three digits, which is in the last 80 or the next 19 years."""
     first = time.gmtime().tm_year - 80
     return number if number >= 100 else first + (number - first) % 100
 
@@ -196,7 +196,7 @@ def _zone(field: Field) -> str:
 
 
 def _offset_ms(text: str) -> int:
-    """Return the offset of a zone in ms. Raises ValueError beyond a day."""
+    """Return the offset of a zone in ms. Raises ValueError if it is a day or more."""
     name = text.lower()
     if name == "z" or name in _ZONE_MINUTES:
         return _ZONE_MINUTES.get(name, 0) * 60_000

@@ -1,4 +1,4 @@
-"""Java's patterns of times, such as yyyy-MM-dd HH:mm[:ss], taken apart and checked."""
+"""Parser of Java's patterns of times, such as yyyy-MM-dd HH:mm[:ss]."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _MOST = {
     "V": 2,
     "O": 4,
 }
-"""How often a letter may stand, by letter."""
+"""Allowed number of repetitions of each letter."""
 _UNSUPPORTED = {
     "z": "the name of a time zone in full: write z, VV or XXX",
     "p": "a padded field",
@@ -36,14 +36,14 @@ _UNSUPPORTED = {
 
 @dataclass(frozen=True, slots=True)
 class Field:
-    """A letter so many times, such as yyyy."""
+    """A field, which is a letter with a number of repetitions, such as yyyy."""
 
     letter: str
     count: int
 
     @property
     def is_text(self) -> bool:
-        """Whether the field is written as a word."""
+        """Whether the field is a word."""
         return (self.count > 2 and self.letter in "MLQqec") or self.letter in "EGa"
 
 
@@ -56,7 +56,7 @@ class Text:
 
 @dataclass(frozen=True, slots=True)
 class Section:
-    """Parts in brackets, which a text may omit."""
+    """Optional parts in brackets."""
 
     parts: tuple[Part, ...]
 
@@ -65,14 +65,14 @@ Part = Field | Text | Section
 
 
 def check_length(pattern: str) -> None:
-    """Refuse a pattern that is too long to be meant. Raises ValueError."""
+    """Raise ValueError if a pattern is too long to be intended."""
     if len(pattern) > _MOST_LETTERS:
         raise ValueError(f"the pattern has {len(pattern)} characters, at most {_MOST_LETTERS} are allowed")
 
 
 @lru_cache(1024)
 def parts_of(pattern: str) -> tuple[Part, ...]:
-    """Return the parts of a pattern. Raises ValueError for what Java refuses, and for the little that is missing."""
+    """Return the parts of a pattern. Raises ValueError if it is invalid in Java, or contains an unsupported letter."""
     check_length(pattern)
     open_: list[list[Part]] = [[]]
     at = 0
@@ -117,7 +117,7 @@ def _field(letter: str, count: int, pattern: str) -> Field:
 
 
 def _quote(pattern: str, at: int) -> tuple[str, int]:
-    """Return the text in quotes that begin at a place, and where it ends; two quotes are one."""
+    """Return the text in quotes at a position, and its end. Two quotes are a literal quote."""
     text, stop = "", at + 1
     while True:
         end = pattern.find("'", stop)
@@ -132,7 +132,7 @@ def _quote(pattern: str, at: int) -> tuple[str, int]:
 
 
 def letters_of(parts: Iterable[Part]) -> frozenset[str]:
-    """Return the letters of all fields, those of sections among them."""
+    """Return the letters of all fields, including those of optional sections."""
     results: set[str] = set()
     for part in parts:
         match part:

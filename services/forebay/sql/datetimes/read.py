@@ -1,4 +1,4 @@
-"""Texts become times by Java's patterns: a text that a pattern does not allow is none."""
+"""Parsing of times by Java's patterns. A text that does not fit its pattern is an error."""
 
 from __future__ import annotations
 
@@ -44,14 +44,14 @@ class Reader:
     """A pattern as a regular expression.
 
     Args:
-        fields: what its groups hold, in their order.
+        fields: Fields of the groups in their order.
     """
 
     regex: re.Pattern[str]
     fields: tuple[Field, ...]
 
     def fields_of(self, text: str) -> dict[str, str]:
-        """Return the texts of the fields by their letters; words as numbers. Raises ValueError: the text has none."""
+        """Return the texts of the fields by letter, with words as numbers. Raises ValueError for other texts."""
         match = self.regex.fullmatch(text)
         if match is None:
             raise ValueError(f"{text!r} does not have the pattern")
@@ -66,7 +66,7 @@ class Reader:
 
 
 def parse_time(text: str, pattern: str, zone: str = "UTC") -> int:
-    """Return the timestamp (ms) of a text; fields that it omits are as of 1970. Raises ValueError."""
+    """Return the timestamp (ms) of a text. Missing fields have their values of 1970. Raises ValueError."""
     result = resolve_time(reader_of(pattern).fields_of(text), UTC_ZONE if zone == "UTC" else zone_of(zone))
     return within_bits(result, 64)
 
@@ -82,7 +82,7 @@ def parsed_day(text: str, pattern: str) -> int:
 
 
 def parsed_time(text: str, pattern: str) -> int:
-    """Return the time of day (ms) of a text. Raises ValueError: it has a date, or no hour."""
+    """Return the time of day (ms) of a text. Raises ValueError if it has a date or no hour."""
     if letters_of(parts_of(pattern)) & DATE_LETTERS:
         raise ValueError(f"the pattern {pattern!r} has a date")
     fields = reader_of(pattern).fields_of(text)
@@ -96,14 +96,14 @@ def parsed_time(text: str, pattern: str) -> int:
 
 @lru_cache(1024)
 def reader_of(pattern: str) -> Reader:
-    """Return what reads texts of a pattern. Raises ValueError for a pattern that means nothing."""
+    """Return a reader of texts in a pattern. Raises ValueError for an invalid pattern."""
     fields: list[Field] = []
     regex = _expected_text(parts_of(pattern), fields)
     return Reader(re.compile(regex, re.IGNORECASE | re.ASCII), tuple(fields))
 
 
 def parser(pattern: str) -> Callable[[str], int]:
-    """Return what reads timestamps in a pattern. Raises ValueError for a pattern that means nothing."""
+    """Return a function that parses timestamps in a pattern. Raises ValueError for an invalid pattern."""
     reader_of(pattern)
     return lambda text: parse_time(text, pattern)
 

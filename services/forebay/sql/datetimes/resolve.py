@@ -1,7 +1,7 @@
-"""Fields of a text become a time, as Java's SMART resolution does: what contradicts itself is none.
+"""Conversion of a text's fields to a time by the rules of Java's SMART resolution. Contradicting fields are an error.
 
-Fields come by their letters: y, u, G, M, d, D, E (1 for Monday), Y, w, H, h (0 to 11), a, m, s, n, N, A, V (a zone's
-name), X (an offset).
+Fields have the letters of patterns as keys: y, u, G, M, d, D, E (1 for Monday), Y, w, H, h (0 to 11), a, m, s, n, N, A,
+V (name of a zone), X (an offset).
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ Fields = dict[str, str]
 
 
 def resolve_time(fields: Fields, zone: Zone) -> int:
-    """Return the time in ms since 1970; what is missing is as of 1970-01-01. Raises ValueError."""
+    """Return the time in ms since 1970. Missing fields have their values of 1970-01-01 00:00. Raises ValueError."""
     if "V" in fields:
         zone = zone_of_text(fields["V"])
     number = date_of(fields)
@@ -41,7 +41,7 @@ def resolve_time(fields: Fields, zone: Zone) -> int:
 
 
 def date_of(fields: Fields) -> int | None:
-    """Return the date in days since 1970; None: fields are missing for that. Raises ValueError."""
+    """Return the date in days since 1970, or None if the fields are not sufficient. Raises ValueError."""
     year = _year(fields)
     month, day, of_year = (_number(fields, item) for item in "MdD")
     number = None

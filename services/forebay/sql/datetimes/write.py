@@ -1,4 +1,4 @@
-"""Times become texts by Java's patterns."""
+"""Formatting of times by Java's patterns."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ from forebay.sql.datetimes.zones import UTC_ZONE, Zone, shown_offset, zone_of
 
 @dataclass(frozen=True, slots=True)
 class Moment:
-    """A time as the clock of a zone shows it."""
+    """A time in a time zone."""
 
     ms: int
     zone: Zone
@@ -54,12 +54,12 @@ def format_time(value: int, pattern: str, zone: str = "UTC") -> str:
 
 
 def formatted_date(days: int, pattern: str) -> str:
-    """Return a date as text. Raises ValueError: the pattern asks for a time or a zone."""
+    """Return a date as text. Raises ValueError if the pattern contains a time or a zone."""
     return _written(days * DAY_MS, pattern, UTC_ZONE, DATE_LETTERS, "a DATE")
 
 
 def formatted_time(ms: int, pattern: str) -> str:
-    """Return a time of day as text. Raises ValueError: the pattern asks for a date, or it is none."""
+    """Return a time of day as text. Raises ValueError if the pattern contains a date, or the time is out of range."""
     if not 0 <= ms < DAY_MS:
         raise ValueError(f"{ms} is not a time of day")
     return _written(ms, pattern, UTC_ZONE, TIME_LETTERS, "a TIME")
@@ -82,7 +82,7 @@ def _writers(pattern: str, allowed: frozenset[str], kind: str) -> tuple[Write, .
 
 
 def _flat(parts: Iterable[Part], allowed: frozenset[str]) -> list[Write]:
-    """Return what writes parts. A section is left out if a field of its own is not allowed, as in Java."""
+    """Return functions that write the parts. As in Java, a section with a field that is not allowed is skipped."""
     writes: list[Write] = []
     for part in parts:
         match part:
@@ -149,7 +149,7 @@ _NUMBERS: dict[str, Callable[[Moment], int]] = {
 
 
 def _words(letter: str, count: int) -> Write:
-    """Return what writes a field as a word: in full with four letters, a single letter with five."""
+    """Return a function that writes a field as a word, which is long for four letters, and one letter for five."""
 
     def cut(word: str) -> str:
         return word if count == 4 else word[0] if count == 5 else word[:3]

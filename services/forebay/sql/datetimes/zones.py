@@ -1,4 +1,4 @@
-"""Time zones by the names that Java's `ZoneId.of` takes, and their offsets at any time."""
+"""Time zones with the names that Java's `ZoneId.of` accepts, and their offsets at any time."""
 
 from __future__ import annotations
 
@@ -34,9 +34,9 @@ class Zone:
     """A time zone.
 
     Args:
-        name: as Java writes it.
-        offset: in seconds, of a zone that always has the same.
-        rules: of a zone whose offset changes.
+        name: Name in Java.
+        offset: Offset in seconds, if it is fixed.
+        rules: Rules of a zone whose offset changes.
     """
 
     name: str
@@ -50,13 +50,13 @@ class Zone:
         return _seconds(_moment(ms // 1000).replace(tzinfo=UTC).astimezone(self.rules))
 
     def offset_of_clock(self, seconds: int) -> int:
-        """Return the offset in seconds at a time of this zone's clock; the earlier one's if the clock is set back."""
+        """Return the offset in seconds at a local time. If the local time occurs twice, use the earlier occurrence."""
         if self.rules is None:
             return self.offset
         return _seconds(_moment(seconds).replace(tzinfo=self.rules))
 
     def short_name_at(self, ms: int) -> str:
-        """Return the abbreviation in use at a time in ms, such as PST; without one, the name itself."""
+        """Return the abbreviation at a time in ms, such as PST, or the name if there is no abbreviation."""
         if self.rules is None:
             return self.name
         short_name = _moment(ms // 1000).replace(tzinfo=UTC).astimezone(self.rules).tzname() or self.name
@@ -72,12 +72,12 @@ def _seconds(moment: datetime) -> int:
 
 
 def _moment(seconds: int) -> datetime:
-    """Return a time, or one in the same place of the year if Python has no such year."""
+    """Return a time as a datetime. If Python does not support the year, return the same time of another year."""
     if _FIRST_SECOND <= seconds < _LAST_SECOND:
         return _EPOCH + timedelta(seconds=seconds)
     days, rest = divmod(seconds, 86_400)
     day = day_of(days)
-    # Offsets depend on the place in the year, and rules do not change in far years. Python's datetime ends at 9999.
+    # Offsets depend on the time of the year, and rules do not change in distant years. Python's datetime ends in 9999.
     return datetime(9998 if seconds > 0 else 2, day.month, min(day.day, 28)) + timedelta(seconds=rest)
 
 
@@ -110,7 +110,7 @@ def zone_of_text(text: str) -> Zone:
 
 
 def offset_of(match: re.Match[str]) -> int:
-    """Return the offset in seconds of a sign, hours, minutes and seconds. Raises ValueError beyond 18 hours."""
+    """Return the offset in seconds from sign, hours, minutes and seconds. Raises ValueError for more than 18 hours."""
     sign, hours, minutes, seconds = match.groups()
     if int(minutes or 0) > 59 or int(seconds or 0) > 59:
         raise ValueError(f"{match[0]!r} has more than 59 minutes or seconds")
@@ -135,9 +135,11 @@ def shown_offset(offset: int, colon: str = ":", *, minutes: bool = True, seconds
     """Return an offset as text.
 
     Args:
-        minutes: whether minutes that are 0 are written.
-        seconds: whether seconds other than 0 are written.
-        zero: how an offset of 0 is written; "": as any other.
+        offset: Offset in seconds.
+        colon: Separator of hours, minutes and seconds.
+        minutes: Whether minutes are written if they are 0.
+        seconds: Whether seconds are written if they are not 0.
+        zero: Text of the offset 0. If it is "", the offset is written like any other.
     """
     if not offset and zero:
         return zero

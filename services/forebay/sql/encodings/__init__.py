@@ -1,1 +1,1 @@
-"""How rows are written on topics: JSON, DELIMITED, KAFKA, and formats with a contract."""
+"""Encodings of rows in topics: JSON, DELIMITED, KAFKA, and formats with a schema."""

@@ -1,4 +1,4 @@
-"""Rows as lines of CSV, in the bytes that ksqlDB writes."""
+"""Codec of rows as lines of CSV, with the same bytes as in ksqlDB."""
 
 from __future__ import annotations
 
@@ -28,14 +28,14 @@ from forebay.sql.types import (
     SqlType,
 )
 
-# Python's parser refuses fields above 128 KiB. A record's size is bounded by its topic.
+# Python's parser refuses fields above 128 KiB by default. The topic limits the size of a record anyway.
 csv.field_size_limit(max(csv.field_size_limit(), (1 << 31) - 1))
 _JAVA_BLANKS = r"\t\v\f\x1c-\x20\u1680\u2000-\u2006\u2008-\u200a\u2028\u2029\u205f\u3000"
-"""What Java's `Character.isWhitespace` takes for blanks, without line breaks, as a class of letters."""
+"""Character class of whitespace by Java's `Character.isWhitespace`, without line breaks."""
 
 
 class DelimitedRow:
-    """Rows as lines of CSV; no text between delimiters is null."""
+    """Codec of rows as lines of CSV, in which an empty field is null."""
 
     is_frozen = True
 
@@ -64,7 +64,7 @@ class DelimitedRow:
         try:
             return self._parse(text)
         except csv.Error:
-            # commons-csv ignores blanks between a closing quote and the delimiter. Python's parser refuses them.
+            # commons-csv ignores blanks between a closing quote and the delimiter, but Python's parser does not.
             plain = self._quoted.sub(r"\1", text)
         try:
             return self._parse(plain)
@@ -84,7 +84,7 @@ class DelimitedRow:
         return self._delimiter.join(parts).encode()
 
     def _quote(self, text: str, *, is_first: bool) -> str:
-        """Quote a field as commons-csv 1.4 does. A key of other bytes would be in another partition."""
+        """Return a field quoted as by commons-csv 1.4. A key with other bytes would be in another partition."""
         if text:
             starts = _is_mark(text[0]) if is_first else text[0] <= "#"
             if not starts and text[-1] > " " and not any(item in text for item in (self._delimiter, '"', "\r", "\n")):

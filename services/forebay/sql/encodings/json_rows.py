@@ -1,4 +1,4 @@
-"""Rows as JSON, in the bytes that ksqlDB writes."""
+"""Codec of rows as JSON, with the same bytes as in ksqlDB."""
 
 from __future__ import annotations
 
@@ -17,12 +17,13 @@ from forebay.sql.encodings.readers import Path, brief, field, reader, writer
 
 
 class JsonRow:
-    """Rows as JSON objects, or a single column as it is, in the bytes that ksqlDB writes.
+    """Codec of rows as JSON objects, or of a single unwrapped column, with the same bytes as in ksqlDB.
 
     Args:
-        wraps: whether a single column is a field of an object.
-        reads_entries: whether maps may be lists of entries.
-        entry_maps: paths of the maps that are written as lists of entries.
+        columns: The columns.
+        wraps: Whether a single column is a field of an object.
+        reads_entries: Whether maps may be lists of entries.
+        entry_maps: Paths of the maps that are written as lists of entries.
     """
 
     is_frozen = True
@@ -45,8 +46,8 @@ class JsonRow:
             for column in columns
         ]
         self._wraps = wraps
-        # Parse numbers as Decimal only if a column needs their exact digits. A text column shows a number as it was
-        # written.
+        # Parse numbers as Decimal only if a column needs their exact digits. For example, a text column contains a
+        # number with the digits that were written.
         self._as_decimals = "DECIMAL" in str([str(column.type) for column in columns]) or "STRING" in str(
             [str(column.type) for column in columns]
         )
@@ -81,7 +82,7 @@ def _exact(text: str) -> Decimal:
 
 
 def _java_double(value: float | None) -> Any:
-    """Return what a JSON encoder writes as Java writes a double: a key of other bytes is in another partition."""
+    """Return a value for a double that is encoded as in Java. A key with other bytes would be in another partition."""
     if value is None or value == 0 or 1e-3 <= abs(value) < 1e7:
         return value
     text = text_of_double(value)

@@ -1,4 +1,4 @@
-"""JSON values as values of SQL types, as leniently as ksqlDB reads them, and back."""
+"""Conversion of JSON values to values of SQL types, as lenient as in ksqlDB, and back."""
 
 from __future__ import annotations
 
@@ -35,19 +35,20 @@ Convert = Callable[[Any], Any]
 _BRIEF = reprlib.Repr()
 _BRIEF.maxstring = _BRIEF.maxother = 200
 NO_NUMBERS = frozenset(["NaN", "Infinity", "-Infinity"])
-"""Texts of doubles that are not numbers, as Java writes and reads them."""
+"""Texts of the doubles that are not finite, as in Java."""
 _DAY_MS = 86_400_000
 Path = tuple[str, ...]
-"""Place of a value within a row: names of fields, `ITEM` in an array, `VALUE` in a map."""
+"""Path of a value within a row, which consists of names of fields, `ITEM` for an array, and `VALUE` for a map."""
 ITEM, VALUE = "items", "value"
 
 
 def reader(kind: SqlType, *, raw: bool = False, entries: bool = False) -> Convert:
-    """Return what makes a value of JSON's (None: null). Raises DecodeError where they don't fit.
+    """Return a function that converts JSON values, in which None is null. It raises DecodeError for an invalid value.
 
     Args:
-        raw: whether bytes are bytes, and numbers have a type of their own, as in Avro.
-        entries: whether maps may be lists of entries, as Connect writes maps whose keys may be null.
+        kind: The SQL type.
+        raw: Whether bytes are bytes and numbers have different types, as in Avro.
+        entries: Whether maps may be lists of entries, as Kafka Connect writes maps with keys that may be null.
     """
     make = _reader(kind, raw, entries)
 
@@ -63,7 +64,7 @@ def reader(kind: SqlType, *, raw: bool = False, entries: bool = False) -> Conver
 
 
 def brief(value: Any) -> str:
-    """Return a value for a message: a large or deep one costs little, and only its beginning is there."""
+    """Return the beginning of a value's text for a message. The time does not depend on the size of the value."""
     return _BRIEF.repr(value)
 
 
@@ -99,16 +100,16 @@ def _reader(kind: SqlType, raw: bool, entries: bool) -> Convert:
 
 
 def map_key_reader(kind: SqlType) -> Convert:
-    """Return what reads a map's key, which many formats write as a text. Raises DecodeError where it does not fit."""
+    """Return a function that converts the key of a map, which is a text in many formats. It raises DecodeError."""
     read = boolean_of_text if kind == BOOLEAN else reader(kind)
     return lambda key: None if key in (None, "null") and kind != STRING else read(key)
 
 
 def field(value: Any, name: str, upper: str) -> Any:
-    """Return a field of a JSON object: of that name, or of one that differs in case."""
+    """Return the field of a JSON object with a name, or with a name that differs in case."""
     content = _of(value, dict).get(name)
-    # ksqlDB finds JSON fields regardless of case. The exact name is tried first, because it is the common case and wins
-    # if both exist.
+    # ksqlDB looks up JSON fields regardless of case. Try the exact name first, which is the common case and takes
+    # precedence if both names exist.
     if content is None and name not in value:
         return next((part for other, part in value.items() if other.upper() == upper), None)
     return content
@@ -133,7 +134,7 @@ def _whole(value: Any, bits: int) -> int:
 
 
 def _exact_whole(value: Any, bits: int) -> int:
-    # JSON has one type of numbers. In other formats, a field of a type with fractions is no whole number.
+    # JSON has only one type of numbers. In other formats, a field with a floating-point type is not a whole number.
     return _whole(_of(value, int | str), bits)
 
 
@@ -155,14 +156,14 @@ def _unsigned_zero(value: Any) -> float:
 
 
 def time_of_day(ms: int) -> int:
-    """Return a TIME (ms since midnight). Raises ValueError for one that is outside of a day."""
+    """Return a TIME (ms since midnight). Raises ValueError if it is outside of a day."""
     if not 0 <= ms <= _DAY_MS:
         raise ValueError(f"a TIME of {ms} ms is outside of a day")
     return ms
 
 
 def boolean_of_text(text: str) -> bool:
-    """Return the BOOLEAN that a text is in formats that only have texts, as Java's `Boolean.parseBoolean`."""
+    """Return the BOOLEAN of a text in a format that only contains texts, as Java's `Boolean.parseBoolean`."""
     return text.lower() == "true"
 
 
@@ -184,12 +185,13 @@ def _text(value: Any) -> str:
 def writer(
     kind: SqlType, double: Convert | None = None, *, entries: frozenset[Path] = frozenset(), path: Path = ()
 ) -> Convert:
-    """Return what makes a value (None: null) one that a JSON encoder takes.
+    """Return a function that converts a value, which may be None, to a value that a JSON encoder supports.
 
     Args:
-        double: how a DOUBLE is written; None: as a number, or as a text if it is not finite.
-        entries: paths of the maps that are lists of entries.
-        path: of the value.
+        kind: The SQL type.
+        double: Converts a DOUBLE. The default is a number, or a text if the DOUBLE is not finite.
+        entries: Paths of the maps that are written as lists of entries.
+        path: Path of the value.
     """
     match kind:
         case ArrayType(item):
@@ -211,7 +213,7 @@ def writer(
 
 
 def key_text(key: Any) -> str:
-    """Return a map's key as text."""
+    """Return the key of a map as text."""
     if isinstance(key, bool):
         return "true" if key else "false"
     return "null" if key is None else text_of_double(key) if isinstance(key, float) else str(key)

@@ -1,4 +1,4 @@
-"""Formats of rows as values and as keys of topics."""
+"""Formats of rows as values and keys of topics."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ SIMPLE: dict[SqlType, Format[Any]] = {
 
 
 class SingleRow:
-    """A single column in Kafka's own bytes."""
+    """Codec of rows with a single column, in the encoding of Kafka's serializers."""
 
     is_frozen = True
 
@@ -65,7 +65,7 @@ class SingleRow:
 
 
 class EqualKeys:
-    """Keys whose maps have their entries in order and whose NaN are one, so that equal keys are equal bytes."""
+    """Codec that encodes equal keys as equal bytes, by sorting the entries of maps and using a single NaN."""
 
     is_frozen = True
 
@@ -81,7 +81,7 @@ class EqualKeys:
 
 
 def as_equal_keys(codec: Codec[Any], columns: tuple[Named, ...]) -> Codec[Any]:
-    """Return the codec of keys that writes equal keys as equal bytes."""
+    """Return a codec of keys that encodes equal keys as equal bytes."""
     return EqualKeys(codec) if any(_varies(column.type) for column in columns) else codec
 
 
@@ -94,22 +94,23 @@ def _as_equal(value: Any) -> Any:
 
 
 def _varies(kind: SqlType) -> bool:
-    """Return whether equal values of a type may be different bytes."""
+    """Return whether equal values of a type can have different bytes."""
     return any(isinstance(part, MapType) or part == DOUBLE for part in parts_of(kind))
 
 
 def json_schema_rows(columns: tuple[Named, ...], *, wraps: bool, entry_maps: frozenset[Path]) -> Codec[Any]:
-    """Return the codec of rows of JSON_SR without their framing.
+    """Return the codec of JSON_SR rows without framing.
 
     Args:
-        wraps: whether a single column is a field.
-        entry_maps: paths of the maps that are written as lists of entries.
+        columns: The columns.
+        wraps: Whether a single column is a field of an object.
+        entry_maps: Paths of the maps that are written as lists of entries.
     """
     return JsonRow(columns, wraps=wraps or len(columns) != 1, reads_entries=True, entry_maps=entry_maps)
 
 
 def codec_of(kind: str, columns: tuple[Named, ...], encoding: Encoding, *, is_key: bool) -> Codec[Any]:
-    """Return the codec of rows. Raises TypeError where the format can't hold the columns."""
+    """Return the codec of rows. Raises TypeError if the format does not support the columns."""
     if kind in ("JSON", "JSON_SR"):
         wraps = encoding.wraps if encoding.wraps is not None and not is_key else not (is_key and len(columns) == 1)
         return JsonRow(columns, wraps=wraps or len(columns) != 1, reads_entries=kind == "JSON_SR")
@@ -145,7 +146,7 @@ def value_format(columns: tuple[Named, ...], encoding: Encoding) -> Format[Any]:
 
 
 def identity_of_values(columns: tuple[Named, ...], encoding: Encoding) -> Identity:
-    """Return what stores record of values that no schema in a registry describes, or that name theirs."""
+    """Return the identity of values without a registered schema or with schema ids, which stores record."""
     kind, variant = encoding.value, wire_variant(encoding, columns)
     if kind == "KAFKA":
         return SIMPLE[columns[0].type].identity
@@ -155,12 +156,12 @@ def identity_of_values(columns: tuple[Named, ...], encoding: Encoding) -> Identi
 
 
 def named_types(columns: tuple[Named, ...]) -> list[tuple[str, Identity]]:
-    """Return the names and types of columns that are found by their places."""
+    """Return the names and types of columns that are identified by their positions."""
     return [(column.name, str(column.type)) for column in columns]
 
 
 def wire_variant(encoding: Encoding, columns: tuple[Named, ...]) -> str:
-    """Return what distinguishes this format from others of its kind."""
+    """Return a text that distinguishes this format from other formats of the same kind."""
     if encoding.value == "DELIMITED":
         return encoding.delimiter
     return "bare" if encoding.wraps is False and len(columns) == 1 else ""
@@ -177,9 +178,9 @@ class _Empty:
 
 
 def key_format(columns: tuple[Named, ...], kind: str) -> Format[Any]:
-    """Return the format of keys: tuples of their columns. Raises TypeError.
+    """Return the format of keys, which are tuples of columns. Raises TypeError.
 
-    A single column is written without its name, so that columns of any name have the same format.
+    A single column is written without its name, so its name does not change the format.
     """
     return _key_format(
         tuple(replace(column, name="ROWKEY") for column in columns) if len(columns) == 1 else columns, kind
@@ -189,7 +190,7 @@ def key_format(columns: tuple[Named, ...], kind: str) -> Format[Any]:
 @lru_cache(4096)
 def _key_format(columns: tuple[Named, ...], kind: str) -> Format[Any]:
     if not columns or kind == "NONE":
-        # Rows without key columns have no key, even if the records have one.
+        # Rows without key columns have no key, even if their records have one.
         none: Callable[[Any], Any] = lambda _: None  # noqa: E731
         return Format(
             "no key", tuple, lambda _: _Empty(), none, lambda _: (), takes=takes_all, identify=lambda: "no key"
@@ -216,7 +217,7 @@ def _key_format(columns: tuple[Named, ...], kind: str) -> Format[Any]:
 def _rows(
     kind: str, columns: tuple[Named, ...], codec: Codec[Any]
 ) -> tuple[Callable[[Any], str], Callable[[str], Any]]:
-    """Return the row text of keys, which sorts as they do where that is simple."""
+    """Return functions between keys and row texts. For simple types, row texts have the same order as keys."""
     if len(columns) == 1 and columns[0].type in SIMPLE and columns[0].type != BYTES:
         inner = SIMPLE[columns[0].type]
         row, of_row = inner.row, inner.of_row

@@ -1,4 +1,4 @@
-"""What a topic's bytes are, as far as a reader that declares other columns has to know."""
+"""Descriptions of a topic's encoding, with which a reader that declares other columns is checked."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ class Wire:
     """A format of rows and its columns.
 
     Args:
-        kind: name of the format.
-        variant: of two formats of one kind that can't read each other (another delimiter).
+        kind: Name of the format.
+        variant: Text that distinguishes formats of the same kind that can't read each other, such as the delimiter.
     """
 
     kind: str
@@ -24,10 +24,10 @@ class Wire:
     variant: str = ""
 
     def takes(self, written: Any) -> bool:
-        """Return whether columns that are read like this are found in what was written.
+        """Return whether a reader with this format finds its columns in data of the other format.
 
-        Formats with names find each column by its name. In the others a column's place counts: a renamed column is
-        read, a column that changed its place would be read as another one, so that is refused.
+        In formats with names, columns are found by name. In other formats, they are found by position. A renamed column
+        can then be read, but a column that has moved would be read as another column, so the result is False.
         """
         if not isinstance(written, Wire) or (written.kind, written.variant) != (self.kind, self.variant):
             return False
@@ -40,5 +40,5 @@ class Wire:
 
 
 def takes_all(_written: Any) -> bool:
-    """Ignore the bytes."""
+    """Return True for any format."""
     return True

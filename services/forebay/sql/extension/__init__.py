@@ -1,4 +1,4 @@
-"""Functions of your own for SQL: scalar, table and aggregate functions in Python, typed by their annotations."""
+"""User-defined scalar, table and aggregate functions for SQL, written in Python and typed by their annotations."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Classes of users as aggregates."""
+"""User-defined classes as aggregate functions."""
 
 from __future__ import annotations
 
@@ -23,16 +23,16 @@ _WANTED = {
 
 
 class FunctionFailed(Exception):
-    """An aggregate function of a user raised: the record can't be counted."""
+    """A user-defined aggregate function raised an error, so the record can't be aggregated."""
 
 
 class AggregateFunction:
-    """A class as an aggregate function.
+    """An aggregate function that is implemented by a user's class.
 
     Args:
         result: Conversion of its results.
-        values: Parameters of `aggregate` behind the state.
-        literals: Parameters of the class.
+        values: Parameters of `aggregate` after the state.
+        literals: Parameters of the class's constructor, which are passed as literals.
     """
 
     def __init__(
@@ -52,11 +52,11 @@ class AggregateFunction:
         self._failures = failures
 
     def call(self, name: str) -> str:
-        """Return how it is called."""
+        """Return the function's signature as text."""
         return shown_call(name, [*self._values, *self._literals])
 
     def of(self, arguments: Sequence[Argument]) -> Aggregate:
-        """Return the aggregate of a call. Raises TypeError: the arguments don't fit."""
+        """Return the aggregate for a call. Raises TypeError if the arguments don't fit."""
         number = len(self._values)
         fitting = fit([*self._values, *self._literals], [argument.type for argument in arguments])
         if fitting is None:
@@ -121,7 +121,11 @@ class AggregateFunction:
 
 
 def aggregate_of(kind: type[Any], failures: Failures) -> AggregateFunction:
-    """Return the aggregate function that a class is. Raises TypeError: says which method or annotation is wrong."""
+    """Return the aggregate function that a class implements.
+
+    Raises:
+        TypeError: A method or an annotation is missing or wrong. The message names it.
+    """
     if not isinstance(kind, type):
         raise TypeError("an aggregate function is a class: write class ...: with initialize, aggregate and merge")
     for name, form in _WANTED.items():
@@ -173,7 +177,7 @@ def _literals(kind: type[Any]) -> Sequence[Parameter]:
 
 
 def _cast(argument: Argument, fitting: tuple[Parameter, Any]) -> Callable[[Any], Any]:
-    """Return what gives an argument's value to the function: cast to its parameter's type, then converted."""
+    """Return a function that casts an argument's value to the type of its parameter, and converts it for Python."""
     parameter, kind = fitting
     cast = None if argument.type == NULL else casts.caster(argument.type, kind)
     give = parameter.conversion.give

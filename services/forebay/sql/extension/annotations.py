@@ -1,4 +1,4 @@
-"""SQL types of annotations, and of a function's parameters and result."""
+"""SQL types of a function's parameters and result, from its annotations."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from forebay.sql.tokens import tokens_of
 from forebay.sql.types import BIGINT, BOOLEAN, BYTES, DOUBLE, STRING, DecimalType
 
 ANY_DECIMAL = DecimalType(0, 0)
-"""The type of a parameter that takes every DECIMAL."""
+"""Type of a parameter that accepts a DECIMAL of any precision."""
 _PLAIN: dict[Any, Conversion] = {
     **{
         hint: conversion_of(kind)
@@ -52,9 +52,9 @@ class Parameter(NamedTuple):
     """A parameter of a function.
 
     Args:
-        takes_null: Whether the function is called with None for it; otherwise a null makes the result null.
-        is_optional: Whether it may be left out.
-        is_repeated: Whether it takes any number of values.
+        takes_null: Whether the function is called with None for it. If not, the result is null for a null argument.
+        is_optional: Whether the argument may be omitted.
+        is_repeated: Whether it accepts any number of arguments.
     """
 
     name: str
@@ -65,18 +65,19 @@ class Parameter(NamedTuple):
 
 
 class Annotated(NamedTuple):
-    """What the annotations of a function say."""
+    """The parameters and the result that a function's annotations declare."""
 
     parameters: tuple[Parameter, ...]
     result: Conversion
 
 
 def annotations_of(function: Callable[..., Any], skip: int = 0, *, returns: bool = True) -> Annotated:
-    """Return what the annotations of a function say.
+    """Return the parameters and the result that a function's annotations declare.
 
     Args:
-        skip: The number of its first parameters that get no values of SQL.
-        returns: Whether it must say what it returns.
+        function: The function.
+        skip: Number of its first parameters that are not passed from SQL, such as `self`.
+        returns: Whether the annotation of the result is required.
 
     Raises:
         TypeError: An annotation is missing or can't be a type of SQL.
@@ -96,7 +97,7 @@ def annotations_of(function: Callable[..., Any], skip: int = 0, *, returns: bool
 
 
 def result_of(annotated: Annotated) -> Conversion:
-    """Return the conversion of a result. Raises TypeError: its type is not complete."""
+    """Return the conversion of a result. Raises TypeError if its type is not complete."""
     if annotated.result.type is None:
         raise TypeError(f"the result has the type Any: {_KNOWN}")
     if annotated.result.type == ANY_DECIMAL:
@@ -116,7 +117,7 @@ def _parameter(given: inspect.Parameter, hints: dict[str, Any]) -> Parameter:
 
 
 def _nullable(hint: Any, what: str) -> tuple[Conversion, bool]:
-    """Return an annotation's conversion, and whether None is one of its values. Raises TypeError."""
+    """Return the conversion for an annotation, and whether it allows None. Raises TypeError."""
     try:
         inner, is_null = without_none(hint)
         return _conversion(inner), is_null or inner is Any
@@ -125,7 +126,7 @@ def _nullable(hint: Any, what: str) -> tuple[Conversion, bool]:
 
 
 def without_none(hint: Any) -> tuple[Any, bool]:
-    """Return an annotation without its None, and whether it had one. Raises TypeError: it is a union of others."""
+    """Return an annotation without None, and whether it contained None. Raises TypeError for other unions."""
     if typing.get_origin(hint) not in (typing.Union, types.UnionType):
         return hint, False
     others = [branch for branch in typing.get_args(hint) if branch is not type(None)]

@@ -1,4 +1,4 @@
-"""Calls of scalar and table functions that users declared."""
+"""Binding of calls of user-defined scalar and table functions."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from forebay.sql.types import BIGINT, INT, NULL, ArrayType, DecimalType, SqlType
 
 
 def shown_call(name: str, parameters: Sequence[Parameter]) -> str:
-    """Return how a function is called, such as `F(STRING, [BIGINT])`."""
+    """Return a function's signature as text, such as `F(STRING, [BIGINT])`."""
     return f"{name}({', '.join(map(_word, parameters))})"
 
 
@@ -31,7 +31,7 @@ def _word(parameter: Parameter) -> str:
 
 
 def fit(parameters: Sequence[Parameter], types: Sequence[SqlType]) -> list[tuple[Parameter, SqlType]] | None:
-    """Return argument argument's parameter and the type that it is passed as; None: they don't fit."""
+    """Return the parameter and the type of each argument after conversion, or None if the arguments don't fit."""
     expanded = list(parameters)
     if expanded and expanded[-1].is_repeated:
         repeated = expanded.pop()
@@ -56,10 +56,10 @@ def _fit(conversion: Conversion, kind: SqlType) -> SqlType | None:
 
 
 class ScalarFunction:
-    """A Python function as a function of SQL; one that returns an array can be a table function.
+    """A Python function as a SQL function. A function that returns an array can be a table function.
 
     Args:
-        result: Conversion of what it returns.
+        result: Conversion of its result.
     """
 
     def __init__(
@@ -77,7 +77,7 @@ class ScalarFunction:
         self._failures = failures
 
     def apply(self, make: Binder, call: Call) -> Bound:
-        """Return a call, bound. Raises SqlError: the arguments don't fit."""
+        """Return a bound call. Raises SqlError if the arguments don't fit."""
         if any(isinstance(argument, Lambda) for argument in call.arguments):
             raise SqlError(call.place, f"{call.name} takes values, no functions: write a value")
         arguments = [make.of(argument) for argument in call.arguments]
@@ -94,7 +94,7 @@ class ScalarFunction:
         return make.call(call.name, caller, values, result, strict, is_limited=True)
 
     def _caller(self, parameters: Sequence[Parameter]) -> Callable[..., Any]:
-        """Return what calls the function with converted values, and converts and bounds its result."""
+        """Return a wrapper that converts the arguments and the result, and checks the size of the result."""
         function, failures = self._function, self._failures
         gives = [parameter.conversion.give for parameter in parameters]
         is_plain = all(give is pass_value for give in gives)

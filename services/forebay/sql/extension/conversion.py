@@ -1,4 +1,4 @@
-"""Values of SQL types as Python values that a function may change, and back."""
+"""Conversion between values of SQL types and the mutable Python values of user-defined functions."""
 
 from __future__ import annotations
 
@@ -35,18 +35,18 @@ _BITS = {INT: 32, BIGINT: 64, DATE: 32, TIME: 32, TIMESTAMP: 64}
 
 
 def pass_value(value: Any) -> Any:
-    """Return the value."""
+    """Return the value unchanged."""
     return value
 
 
 @dataclass(frozen=True, slots=True)
 class Conversion:
-    """How values of a type go to a function and come from it; both are called with values that are not None.
+    """Conversion of values of a type for a user-defined function and back. Neither direction is called with None.
 
     Args:
-        type: None: any type, whose values are passed as SQL holds them.
-        give: Returns the value for the function.
-        take: Returns the value of a result. Raises TypeError, ValueError, ArithmeticError: it has another type.
+        type: The SQL type, or None for any type, whose values are passed in their internal representation.
+        give: Converts a value for the function.
+        take: Converts a result of the function. Raises TypeError, ValueError or ArithmeticError if it does not fit.
     """
 
     type: SqlType | None
@@ -55,7 +55,7 @@ class Conversion:
 
 
 def conversion_of(kind: SqlType) -> Conversion:
-    """Return how values of a type are converted: arrays as lists, maps and structs as dicts."""
+    """Return the conversion for a type. Functions receive arrays as lists, and maps and structs as dicts."""
     match kind:
         case DecimalType(precision, scale):
             return Conversion(kind, take=lambda value: decimal_of(_decimal(value), precision, scale))
@@ -70,7 +70,7 @@ def conversion_of(kind: SqlType) -> Conversion:
 
 
 def array_of(item: Conversion) -> Conversion:
-    """Return the conversion of arrays as lists."""
+    """Return the conversion between arrays and lists."""
     give, take = _nullable(item.give), _nullable(item.take)
 
     def take_all(values: Any) -> tuple[Any, ...]:
@@ -82,7 +82,7 @@ def array_of(item: Conversion) -> Conversion:
 
 
 def map_of(key: Conversion, value: Conversion) -> Conversion:
-    """Return the conversion of maps as dicts."""
+    """Return the conversion between maps and dicts."""
     give_key, give = _nullable(key.give), _nullable(value.give)
     take_key, take = _nullable(key.take), _nullable(value.take)
 
@@ -104,9 +104,9 @@ def struct_of(
     """Return the conversion of structs.
 
     Args:
-        parts: Fields: the name in SQL, the name in Python, the conversion.
-        make: Creates the Python value of keyword arguments.
-        field_of: Returns a field of the Python value. Raises TypeError, AttributeError: it is no such value.
+        parts: The name in SQL, the name in Python and the conversion of each field.
+        make: Creates the Python value from keyword arguments.
+        field_of: Returns a field of the Python value. Raises TypeError or AttributeError if it has no such field.
     """
     gives = [(name, _nullable(part.give)) for _, name, part in parts]
     takes = [(name, _nullable(part.take)) for _, name, part in parts]
@@ -132,7 +132,7 @@ INSTANTS = Conversion(
     lambda value: _EPOCH + value * _MS,
     lambda value: (_in_zone(_instance(value, datetime.datetime)) - _EPOCH) // _MS,
 )
-"""Timestamps as datetimes in UTC. The result of a function may have another zone; without a zone it is UTC, too."""
+"""Conversion of timestamps to datetimes in UTC. A result may have another zone. Without a zone, it is taken as UTC."""
 
 
 def _in_zone(value: datetime.datetime) -> datetime.datetime:

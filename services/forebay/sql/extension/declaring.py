@@ -1,4 +1,4 @@
-"""Decorators that make Python functions and classes functions of SQL."""
+"""Decorators that register Python functions and classes as SQL functions."""
 
 from __future__ import annotations
 
@@ -31,15 +31,16 @@ assert MODULES  # the functions of the library are declared before any other
 
 @dataclass(frozen=True, slots=True)
 class Declared:
-    """A function that a user declared.
+    """A user-defined function.
 
     Args:
         kind: scalar, table or aggregate.
-        call: How it is called, with the types of its parameters.
-        result: The type of its result.
+        call: Signature as text.
+        result: Type of its result.
         text: Its docstring.
-        place: Where it is defined.
-        identity: Module and name of the Python function, which replaces itself if it is defined again.
+        place: File and line of its definition.
+        identity: Module and name of the Python function. If a function with this identity is defined again, it replaces
+            the former definition.
     """
 
     name: str
@@ -52,7 +53,7 @@ class Declared:
 
 
 DECLARED: dict[str, Declared] = {}
-"""The functions that users declared, by name."""
+"""User-defined functions by name."""
 
 
 @overload
@@ -60,13 +61,14 @@ def scalar_function(function: F, /) -> F: ...
 @overload
 def scalar_function(*, name: str = "") -> Callable[[F], F]: ...
 def scalar_function(function: Any = None, /, *, name: str = "") -> Any:
-    """Make a Python function a scalar function of SQL, which returns one value.
+    """Register a Python function as a scalar SQL function, which returns one value.
 
     Args:
-        name: Its name in SQL; by default that of the Python function, in upper case.
+        function: The function. Its annotations determine the SQL types.
+        name: Name in SQL. The default is the name of the Python function in upper case.
 
     Raises:
-        SqlError: An annotation is missing or is no type of SQL, or the name is taken.
+        SqlError: An annotation is missing or has no SQL type, or the name is in use.
     """
     return _decorator(function, name, "scalar")
 
@@ -76,13 +78,16 @@ def table_function(function: F, /) -> F: ...
 @overload
 def table_function(*, name: str = "") -> Callable[[F], F]: ...
 def table_function(function: Any = None, /, *, name: str = "") -> Any:
-    """Make a Python function that returns or yields several values a table function of SQL: each becomes a row.
+    """Register a Python function that returns or yields several values as a table function of SQL.
+
+    Each value becomes a row.
 
     Args:
-        name: Its name in SQL; by default that of the Python function, in upper case.
+        function: The function. Its annotations determine the SQL types.
+        name: Name in SQL. The default is the name of the Python function in upper case.
 
     Raises:
-        SqlError: As of `scalar_function`, or the result is no list and no iterator.
+        SqlError: As `scalar_function`, or the result is annotated as neither a list nor an iterator.
     """
     return _decorator(function, name, "table")
 
@@ -92,17 +97,19 @@ def aggregate_function(kind: F, /) -> F: ...
 @overload
 def aggregate_function(*, name: str = "") -> Callable[[F], F]: ...
 def aggregate_function(kind: Any = None, /, *, name: str = "") -> Any:
-    """Make a class an aggregate function of SQL.
+    """Register a class as an aggregate function of SQL.
 
     The class has the methods `initialize()`, `aggregate(state, value, ...)` and `merge(one, other)`, which return a
-    state. `map(state)` returns the result, by default the state. `undo(state, value, ...)` takes a value out again;
-    with it, the function can aggregate a table. Literals behind the values of a call are passed to `__init__`.
+    state. The optional method `map(state)` returns the result. By default, the result is the state. The optional method
+    `undo(state, value, ...)` returns the state without a value. It is needed to aggregate a table. Literals that follow
+    the values in a call are passed to `__init__`.
 
     Args:
-        name: Its name in SQL; by default that of the class, in upper case.
+        kind: The class.
+        name: Name in SQL. The default is the name of the class in upper case.
 
     Raises:
-        SqlError: A method or an annotation is missing, or is no type of SQL, or the name is taken.
+        SqlError: A method or an annotation is missing, an annotation has no SQL type, or the name is in use.
     """
     return _decorator(kind, name, "aggregate")
 
@@ -142,7 +149,7 @@ def _declare(target: Any, given: str, kind: str) -> None:
 
 
 def _check_name(name: str, place: Place, identity: tuple[str, str]) -> None:
-    """Refuse a name that SQL can't call, or that is taken; the same function may be declared again. Raises SqlError."""
+    """Raise SqlError for an invalid name, or if another function has this name."""
     if not _NAME.fullmatch(name):
         raise SqlError(place, f"{name} is not a name of a function: write name='...' with letters, digits and _")
     former = DECLARED.get(name)
@@ -157,7 +164,7 @@ def _check_name(name: str, place: Place, identity: tuple[str, str]) -> None:
 
 
 def remove(name: str) -> None:
-    """Remove a function that was declared."""
+    """Remove a user-defined function."""
     del DECLARED[name]
     for functions in _BUILT_IN:
         functions.pop(name, None)

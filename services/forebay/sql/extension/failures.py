@@ -1,4 +1,4 @@
-"""What is logged of a function of a user that fails: each line of it once in a process."""
+"""Logging of failures in user-defined functions, once per process for each line of code that fails."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ class Failures:
     """The failures of a function.
 
     Args:
-        name: Its name in SQL.
-        place: Where it is defined.
+        name: Name of the function in SQL.
+        place: File and line of its definition.
     """
 
     def __init__(self, name: str, place: str) -> None:
@@ -22,10 +22,11 @@ class Failures:
         self._logged: set[int] = set()
 
     def log(self, error: Exception, effect: str) -> None:
-        """Log an error, unless one of the same line was logged.
+        """Log an error, unless an error of the same line was logged before.
 
         Args:
-            effect: What becomes of the record.
+            error: The error.
+            effect: Effect on the record, for the message.
         """
         frames = traceback.extract_tb(error.__traceback__)
         line = frames[-1].lineno or 0 if frames else 0
@@ -34,7 +35,7 @@ class Failures:
             _LOG.warning("%s; %s. This is logged once for each line", self.text(error), effect)
 
     def text(self, error: Exception) -> str:
-        """Return which function failed, where, and how."""
+        """Return a text with the function's name, the place of the failure and the error."""
         frames = traceback.extract_tb(error.__traceback__)
         last = next((frame for frame in reversed(frames) if "/forebay/sql/" not in frame.filename), None)
         where = self._place if last is None else f"{last.filename}:{last.lineno}"

@@ -1,4 +1,4 @@
-"""Loading the functions of users: from files, and from packages with the entry point `forebay.sql_functions`."""
+"""Loading of user-defined functions from files, and from packages with the entry point `forebay.sql_functions`."""
 
 from __future__ import annotations
 
@@ -16,11 +16,14 @@ from forebay.sql.errors import NOWHERE, SqlError
 
 GROUP = "forebay.sql_functions"
 VARIABLE = "FOREBAY_SQL_FUNCTIONS"
-"""Names files of functions; child processes and Spark's workers inherit it."""
+"""Environment variable that names files with functions. Child processes and Spark's workers inherit it."""
 
 
 def load_functions() -> None:
-    """Load the functions of packages and of the files that the environment names, each once. Raises SqlError."""
+    """Load the functions of packages and of the files that the environment variable names.
+
+    Packages and files that are already loaded are skipped. Raises SqlError.
+    """
     for package in yield_modules(GROUP):
         _load_module(package)
     for file in os.environ.get(VARIABLE, "").split(os.pathsep):
@@ -40,7 +43,7 @@ def _load_module(package: Named) -> None:
 
 @cache
 def load_file(path: Path) -> ModuleType:
-    """Load the functions of a file, once. It may import the files next to it. Raises SqlError."""
+    """Load the functions of a file, unless it is loaded. The file may import files in its folder. Raises SqlError."""
     name = f"forebay_sql_functions_{path.stem}"
     if str(path.parent) not in sys.path:
         sys.path.append(str(path.parent))

@@ -1,1 +1,1 @@
-"""Functions of SQL: each with its signatures, as ksqlDB documents it."""
+"""Scalar functions of SQL, with the signatures that ksqlDB documents."""

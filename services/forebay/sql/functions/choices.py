@@ -14,7 +14,7 @@ from forebay.sql.types import INT
 @special("COALESCE IFNULL", 1)
 def _coalesce(make: Binder, call: Call) -> Bound:
     values, kind = make.alike([make.of(argument) for argument in call.arguments], call)
-    return BoundCoalesce(tuple(values), kind)
+    return BoundCoalesce(tuple(values), kind, not make.standard)
 
 
 @special("NULLIF", 2, 2)

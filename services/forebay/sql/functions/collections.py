@@ -1,4 +1,4 @@
-"""Functions of arrays, maps and structs."""
+"""Functions for arrays, maps and structs."""
 
 from __future__ import annotations
 
@@ -28,9 +28,9 @@ from forebay.sql.types import (
 
 
 def identity(value: Any) -> Any:
-    """Return what equal values have alike, as Java's `equals`: NaN equals NaN, and 0.0 is not -0.0.
+    """Return a key by which values are equal as in Java's `equals`. NaN equals NaN, and 0.0 differs from -0.0.
 
-    Numbers of different types are equal if their values are: 0 equals 0.0.
+    Numbers of different types are equal if their values are equal, so 0 equals 0.0.
     """
     if isinstance(value, float):
         return (float, repr(value)) if isnan(value) or (value == 0 and copysign(1, value) < 0) else value
@@ -40,7 +40,7 @@ def identity(value: Any) -> Any:
 
 
 def distinct(values: Sequence[Any]) -> tuple[Any, ...]:
-    """Return each value once, in order of the first."""
+    """Return the distinct values in the order of their first occurrence."""
     seen: dict[Any, Any] = {}
     for value in values:
         seen.setdefault(identity(value), value)
@@ -48,7 +48,7 @@ def distinct(values: Sequence[Any]) -> tuple[Any, ...]:
 
 
 def sort(values: Sequence[Any], direction: str = "ASC") -> tuple[Any, ...] | None:
-    """Return the values in order, nulls last; None for a direction that does not exist."""
+    """Return the values in sorted order with nulls last, or None for an unknown direction."""
     descends = {"ASC": False, "ASCENDING": False, "DESC": True, "DESCENDING": True}.get(direction.upper())
     if descends is None:
         return None
@@ -57,18 +57,18 @@ def sort(values: Sequence[Any], direction: str = "ASC") -> tuple[Any, ...] | Non
 
 
 def largest(values: Iterable[Any]) -> Any:
-    """Return the largest value that is not null; None: there is none."""
-    # `rank` orders NaN as Java does. Without it, the result depends on the position of NaN.
+    """Return the largest value that is not null, or None if all values are null."""
+    # `rank` orders NaN as in Java. Without it, the result would depend on the position of NaN.
     return max((value for value in values if value is not None), key=rank, default=None)
 
 
 def smallest(values: Iterable[Any]) -> Any:
-    """Return the smallest value that is not null; None: there is none."""
+    """Return the smallest value that is not null, or None if all values are null."""
     return min((value for value in values if value is not None), key=rank, default=None)
 
 
 def part(values: Sequence[Any] | None, start: int | None = None, stop: int | None = None) -> tuple[Any, ...] | None:
-    """Return the items from one number to another, counted from 1, inclusive; None if the array has no such items."""
+    """Return the items between two indices, which start at 1 and are inclusive. None if there are no such items."""
     if values is None:
         return None
     low, high = (start or 1) - 1 if start != 0 else -1, len(values) if stop is None else stop
@@ -76,31 +76,31 @@ def part(values: Sequence[Any] | None, start: int | None = None, stop: int | Non
 
 
 def union(one: Sequence[Any], other: Sequence[Any]) -> tuple[Any, ...]:
-    """Return the distinct items of both. Raises LimitReached."""
+    """Return the distinct items of both arrays. Raises LimitReached."""
     create_items(len(one) + len(other), "ARRAY_UNION")
     return distinct((*one, *other))
 
 
 def difference(one: Sequence[Any], other: Sequence[Any]) -> tuple[Any, ...]:
-    """Return the distinct items of the first that the second has not."""
+    """Return the distinct items of the first array that are not in the second."""
     taken = {identity(value) for value in other}
     return distinct([value for value in one if identity(value) not in taken])
 
 
 def intersection(one: Sequence[Any], other: Sequence[Any]) -> tuple[Any, ...]:
-    """Return the distinct items that both have."""
+    """Return the distinct items that are in both arrays."""
     taken = {identity(value) for value in other}
     return distinct([value for value in one if identity(value) in taken])
 
 
 def concatenation(one: Sequence[Any] | None, other: Sequence[Any] | None) -> tuple[Any, ...] | None:
-    """Return the items of both; a null is none of them. Raises LimitReached."""
+    """Return the items of both arrays. An array that is null has no items. Raises LimitReached."""
     create_items(len(one or ()) + len(other or ()), "ARRAY_CONCAT")
     return None if one is None and other is None else (*(one or ()), *(other or ()))
 
 
 def series(start: int, stop: int, step: int | None = None) -> tuple[int, ...]:
-    """Return the numbers from one to another, both inclusive. Raises ValueError, LimitReached."""
+    """Return the numbers from `start` to `stop`, both inclusive. Raises ValueError, LimitReached."""
     by = step if step is not None else 1 if stop >= start else -1
     if by == 0 or (stop - start) * by < 0:
         raise ValueError("the step must lead from the start to the end")
@@ -109,8 +109,8 @@ def series(start: int, stop: int, step: int | None = None) -> tuple[int, ...]:
 
 
 def split_to_map(text: str, entries: str, pairs: str) -> dict[str, str] | None:
-    """Return the map that a text of entries and pairs is; None without marks."""
-    # ksqlDB returns null for these, too.
+    """Return the map from a text with entries and pairs, or None if a delimiter is empty or both are equal."""
+    # ksqlDB also returns null in these cases.
     if not entries or not pairs or entries == pairs:
         return None
     parts = (entry.split(pairs, 2) for entry in text.split(entries) if pairs in entry)
@@ -118,13 +118,13 @@ def split_to_map(text: str, entries: str, pairs: str) -> dict[str, str] | None:
 
 
 def map_union(one: dict[Any, Any] | None, other: dict[Any, Any] | None) -> dict[Any, Any] | None:
-    """Return the entries of both; of a key that both have, the second's. Raises LimitReached."""
+    """Return the entries of both maps. For a key in both maps, the value of the second is used. Raises LimitReached."""
     create_items(len(one or ()) + len(other or ()), "MAP_UNION")
     return None if one is None and other is None else {**(one or {}), **(other or {})}
 
 
 def as_map(keys: Sequence[Any], values: Sequence[Any]) -> dict[Any, Any]:
-    """Return the map of keys and their values."""
+    """Return the map from keys to values."""
     return {key: values[at] if at < len(values) else None for at, key in enumerate(keys)}
 
 
@@ -137,7 +137,7 @@ def _array_join(make: Binder, call: Call) -> Bound:
     text = casts.of_nullable(None if kind in (STRING, NULL) else casts.texter(kind))
 
     def join(items: Sequence[Any] | None, mark: str | None = ",") -> str | None:
-        """Return the values as one text; without a separator they follow one another. Raises LimitReached."""
+        """Return the concatenated texts of the values. If the separator is null, there is none. Raises LimitReached."""
         if items is None:
             return None
         texts = ["null" if item is None else text(item) for item in items]

@@ -1,4 +1,4 @@
-"""Functions of texts that hold JSON."""
+"""Functions for texts that contain JSON."""
 
 from __future__ import annotations
 
@@ -49,12 +49,13 @@ _DECODER = json.JSONDecoder(parse_float=Decimal, parse_constant=_no_constant)
 
 
 def load_json(text: str) -> Any:
-    """Return the JSON that a text begins with; `_MISSING` of blanks only. Raises ValueError: it is none."""
+    """Return the JSON value at the beginning of a text, or `_MISSING` for blanks. Raises ValueError."""
     plain = text.lstrip(_BLANKS)
     if not plain:
         return _MISSING
     value, end = _DECODER.raw_decode(plain)
-    # As for Jackson, a blank ends a number, and no letter follows a word: 01, 1. and truex are no JSON.
+    # As in Jackson, a number ends at a blank, and a word is not followed by a letter. Therefore 01, 1. and truex are
+    # invalid.
     follows = plain[end : end + 1]
     if isinstance(value, bool) or value is None:
         is_open = f"_{follows}".isidentifier() and follows != ""
@@ -66,10 +67,11 @@ def load_json(text: str) -> Any:
 
 
 def dump_json(value: Any, *, plain: bool = False) -> str:
-    """Return JSON as text, its numbers with the digits they came with.
+    """Return a JSON value as text. Numbers have the digits with which they were read.
 
     Args:
-        plain: whether numbers are written without exponents.
+        value: The value.
+        plain: Whether numbers are written without exponents.
     """
     match value:
         case Decimal():
@@ -98,7 +100,7 @@ def _as_text(value: Any) -> str:
 
 @lru_cache(1024)
 def steps_of(path: str) -> tuple[str, ...]:
-    """Return the names and numbers of a path such as $.a.b[0]. Raises ValueError: it is none."""
+    """Return the names and numbers of a path such as $.a.b[0]. Raises ValueError if the path is invalid."""
     if len(path) > _LONGEST_PATH:
         raise ValueError(f"a path has {len(path)} characters, at most {_LONGEST_PATH} are allowed")
     steps: list[str] = []
@@ -116,7 +118,7 @@ def steps_of(path: str) -> tuple[str, ...]:
 
 
 def extract(text: str, path: str) -> str | None:
-    """Return the part of a JSON text that a path such as $.a.b[0] names; None: there is none. Raises ValueError."""
+    """Return the part of a JSON text at a path such as $.a.b[0], or None if it does not exist. Raises ValueError."""
     result = load_json(text)
     for step in steps_of(path):
         if isinstance(result, list):
@@ -131,7 +133,7 @@ def extract(text: str, path: str) -> str | None:
 
 
 def is_json(text: str | None) -> bool:
-    """Return whether a text is JSON."""
+    """Return whether a text is valid JSON."""
     try:
         return text is not None and load_json(text) is not _MISSING
     except (ValueError, ArithmeticError, RecursionError):
@@ -139,19 +141,19 @@ def is_json(text: str | None) -> bool:
 
 
 def keys(text: str) -> tuple[str, ...] | None:
-    """Return the fields of a JSON object; None: it is none. Raises ValueError."""
+    """Return the names of a JSON object's fields, or None if the JSON is not an object. Raises ValueError."""
     result = load_json(text)
     return tuple(result) if isinstance(result, dict) else None
 
 
 def records(text: str) -> dict[str, str] | None:
-    """Return the fields of a JSON object with their values as text; None: it is none. Raises ValueError."""
+    """Return the fields of a JSON object with values as text, or None if it is not an object. Raises ValueError."""
     result = load_json(text)
     return {name: _as_text(value) for name, value in result.items()} if isinstance(result, dict) else None
 
 
 def items(text: str) -> tuple[str, ...]:
-    """Return the items of a JSON array as texts. Raises ValueError: it is none."""
+    """Return the items of a JSON array as texts. Raises ValueError if it is not an array."""
     result = load_json(text)
     if not isinstance(result, list):
         raise TypeError("the text is not an array")
@@ -159,7 +161,7 @@ def items(text: str) -> tuple[str, ...]:
 
 
 def contains(text: str | None, sought: Any) -> bool | None:
-    """Return whether a JSON array has a value of the same kind: a DOUBLE is none of its whole numbers."""
+    """Return whether a JSON array contains a value of the same type. A DOUBLE does not equal a whole number."""
     if text is None:
         return None
     try:
@@ -173,13 +175,13 @@ def contains(text: str | None, sought: Any) -> bool | None:
 
 
 def length(text: str) -> int | None:
-    """Return how many items a JSON array has; None: it is none. Raises ValueError."""
+    """Return the number of items of a JSON array, or None if it is not an array. Raises ValueError."""
     result = load_json(text)
     return len(result) if isinstance(result, list) else None
 
 
 def concat(*texts: str) -> str | None:
-    """Return JSON objects as one, or other JSON as one array. Raises ValueError, LimitReached."""
+    """Return JSON objects merged into one object, or other JSON as one array. Raises ValueError, LimitReached."""
     create_letters(sum(map(len, texts)), "JSON_CONCAT")
     results = [load_json(text) for text in texts]
     if _MISSING in results or not results:
@@ -194,7 +196,7 @@ def concat(*texts: str) -> str | None:
 
 
 def json_writer(kind: SqlType) -> Callable[[Any], str]:
-    """Return what writes a value (None: null) as JSON: fields by name, dates and times as texts."""
+    """Return a function that converts a value or None to JSON, with fields by name, and dates and times as texts."""
     write = _json_writer(kind)
     return lambda value: "null" if value is None else write(value)
 

@@ -1,4 +1,4 @@
-"""Functions that turn bytes into texts and numbers, and back."""
+"""Functions that convert between bytes and texts or numbers."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def text_of(data: bytes, encoding: str) -> str:
 
 
 def base64_of(text: str) -> bytes:
-    """Return the bytes of a base64 text; letters that are not one of base64's are left out."""
+    """Return the bytes of a base64 text. Characters outside of the alphabet of base64 are ignored."""
     plain = re.sub(r"[^A-Za-z0-9+/]", "", text.partition("=")[0].translate(str.maketrans("-_", "+/")))
     if len(plain) % 4 == 1:
         plain = plain[:-1]
@@ -70,7 +70,7 @@ def _known(encoding: str) -> str:
 
 
 def _plain_hex(text: str) -> str:
-    """Return hex digits without 0x, or X and quotes, around them."""
+    """Return hex digits without a prefix 0x, or without X and quotes around them."""
     if text.startswith("0x"):
         return "0" * (len(text) % 2) + text[2:]
     digits = text[2:-1] if re.fullmatch(r"[xX]'.*'", text) else text
@@ -80,12 +80,12 @@ def _plain_hex(text: str) -> str:
 
 
 def character(code: int) -> str | None:
-    """Return the letter of a number; None: there is none, or only half of a pair, which no text of ours holds."""
+    """Return the character of a code point, or None if it does not exist or is half of a surrogate pair."""
     return chr(code) if 0 <= code <= 0x10FFFF and not 0xD800 <= code < 0xE000 else None
 
 
 def character_of_escape(text: str) -> str | None:
-    r"""Return the text that Java's escapes such as \u004b encode; None: it is not an escape. Raises ValueError."""
+    r"""Return the text of Java's escapes such as \u004b, or None if it is not an escape. Raises ValueError."""
     if len(text) < 6 or not text.startswith("\\u"):
         return None
     units = _ESCAPE.sub(_unescape, text)
@@ -105,7 +105,7 @@ def _unescape(match: re.Match[str]) -> str:
 
 def _number(kind: str) -> Callable[..., int | float]:
     def number(data: bytes, order: str = "BIG_ENDIAN") -> int | float:
-        """Return the number that bytes are. Raises ValueError: there are more or fewer, or no such order."""
+        """Return the number from its bytes. Raises ValueError for a wrong number of bytes or an unknown byte order."""
         sign = _ORDERS.get(order.upper())
         if sign is None or len(data) != struct.calcsize(kind):
             raise ValueError(f"{len(data)} bytes in the order {order}")

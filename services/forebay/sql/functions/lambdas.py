@@ -1,4 +1,4 @@
-"""Functions of arrays and maps that call a lambda for each item: TRANSFORM, FILTER, REDUCE."""
+"""Functions for arrays and maps that call a lambda for each item: TRANSFORM, FILTER and REDUCE."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from forebay.sql.types import BOOLEAN, NULL, ArrayType, MapType, SqlType, common
 
 
 def transform(values: Sequence[Any], step: Callable[[Any], Any]) -> tuple[Any, ...]:
-    """Return what the lambda returns for each item. Raises LimitReached."""
+    """Return the results of a lambda for the items. Raises LimitReached."""
     results = []
     for value in values:  # not `map`, for which a lambda's StopIteration is the end
         count_call()
@@ -24,30 +24,30 @@ def transform(values: Sequence[Any], step: Callable[[Any], Any]) -> tuple[Any, .
 
 
 def transform_map(values: dict[Any, Any], key: Callable[..., Any], value: Callable[..., Any]) -> dict[Any, Any]:
-    """Return the map of what both lambdas return for each entry.
+    """Return the map of the results of two lambdas, for the key and the value of each entry.
 
     Raises:
-        ValueError: two entries get the same key, or one gets no value, which Java's maps refuse here.
-        LimitReached: it takes too long.
+        ValueError: Two entries have the same new key, or a new value is null. Java's collector refuses both.
+        LimitReached: It takes too long.
     """
     results: dict[Any, Any] = {}
     for k, v in values.items():
         count_call()
         name, item = key(k, v), value(k, v)
         if item is None or name in results:
-            # `Collectors.toMap` refuses a null value and a key that occurs twice.
+            # `Collectors.toMap` refuses a null value and a duplicate key.
             raise ValueError(f"the entry {name!r} has no value, or occurs twice")
         results[name] = item
     return results
 
 
 def filter_items(values: Sequence[Any], keeps: Callable[[Any], bool | None]) -> tuple[Any, ...]:
-    """Return the items for which the condition is true. Raises TypeError if it is unknown for one, LimitReached."""
+    """Return the items for which a condition is true. Raises TypeError if it is null for an item, and LimitReached."""
     return tuple(value for value in values if _decide(keeps(value)))
 
 
 def filter_entries(values: dict[Any, Any], keeps: Callable[[Any, Any], bool | None]) -> dict[Any, Any]:
-    """Return the entries for which the condition is true. Raises TypeError if it is unknown for one, LimitReached."""
+    """Return the entries for which a condition is true. Raises TypeError if it is null for an entry, LimitReached."""
     return {key: value for key, value in values.items() if _decide(keeps(key, value))}
 
 

@@ -1,4 +1,4 @@
-"""MASK and its kin: texts with letters and digits hidden."""
+"""MASK and similar functions, which replace characters of a text."""
 
 from __future__ import annotations
 
@@ -10,14 +10,16 @@ from forebay.sql.types import STRING
 
 _DEFAULTS = ("X", "x", "n", "-")
 _KINDS = {"Lu": 0, "Ll": 1, "Nd": 2}
-"""Which mask hides a letter, by its category; the last one hides all others."""
+"""Categories of characters, each of which has its own mask. The last mask is for all other characters."""
 
 
 def mask(text: str | None, *masks: str | None) -> str | None:
-    """Return the text hidden. Raises ValueError: a mask is not a single letter.
+    """Return the text with characters replaced by masks. Raises ValueError if a mask is not a single character.
 
     Args:
-        masks: for capital and small letters, digits, and all else; a null hides nothing.
+        text: The text.
+        masks: Masks for upper-case letters, lower-case letters, digits, and all others. With null, characters are not
+            replaced.
     """
     if text is None:
         return None

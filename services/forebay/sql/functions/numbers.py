@@ -1,4 +1,4 @@
-"""Functions of numbers, with the results of Java's `Math` for what is infinite, NaN or out of range."""
+"""Functions for numbers, with the results of Java's `Math` for values that are infinite, NaN or out of range."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _KILOMETERS = ("km", "kilometer", "kilometers", "kilometre", "kilometres")
 
 
 def java_double(call: Callable[..., float]) -> Callable[..., float]:
-    """Return a function of doubles that is infinite or NaN where Python's raises an error."""
+    """Return a function of doubles that returns infinity or NaN if the Python function raises an error."""
 
     def compute(*values: float) -> float:
         try:
@@ -37,7 +37,8 @@ def java_double(call: Callable[..., float]) -> Callable[..., float]:
 
 def cube_root(value: float) -> float:
     """Return the double nearest to the cube root."""
-    # The C library may be off by one, even for exact cubes: 3.0000000000000004 for 27. Java's is exact there.
+    # The result of the C library may be wrong in the last digit, even for exact cubes: 3.0000000000000004 for 27. In
+    # Java, it is exact.
     root = math.cbrt(value)
     if not math.isfinite(root) or not root:
         return root
@@ -47,7 +48,7 @@ def cube_root(value: float) -> float:
 
 
 def nearest(value: float) -> int:
-    """Return the nearest whole number of 64 bits, half up; NaN is 0."""
+    """Return the nearest whole number of 64 bits, with halves rounded up. NaN becomes 0."""
     if not math.isfinite(value):
         return saturate(value, 64)
     # `Math.round` rounds a half up, also for negative numbers. Python's `round` takes the nearest even number.
@@ -56,18 +57,18 @@ def nearest(value: float) -> int:
 
 
 def rounded_to(value: Decimal, places: int) -> Decimal:
-    """Return a number with so many digits behind the point: the nearest one, a half in the direction of infinity."""
+    """Return a number rounded to a number of digits after the decimal point, with halves rounded towards +infinity."""
     # ROUND_HALF_UP rounds away from zero. For a negative number, a half in the direction of infinity is towards zero.
     return _to_places(value, places, ROUND_HALF_DOWN if value.is_signed() else ROUND_HALF_UP)
 
 
 def cut_to(value: Decimal, places: int) -> Decimal:
-    """Return a number with so many digits behind the point, the others cut off."""
+    """Return a number truncated to a number of digits after the decimal point."""
     return _to_places(value, places, ROUND_DOWN)
 
 
 def _to_places(value: Decimal, places: int, rounding: str) -> Decimal:
-    """Return a number with at most so many digits behind the point. Raises ArithmeticError: it is infinite or NaN."""
+    """Return a number with at most `places` digits after the point. Raises ArithmeticError if it is not finite."""
     if not value.is_finite():
         raise ArithmeticError(f"{value} has no digits")
     # The context of `quantize` bounds the places. Nothing is rounded behind the last digit, and all before the first.
@@ -79,7 +80,7 @@ def _to_places(value: Decimal, places: int, rounding: str) -> Decimal:
 
 
 def _fitting(kind: SqlType, value: Decimal) -> Decimal:
-    """Return a number with the digits of its type. Raises ArithmeticError: it needs more."""
+    """Return a number with the digits of its type. Raises ArithmeticError if it does not fit."""
     assert isinstance(kind, DecimalType)
     if value and value.adjusted() >= kind.precision - kind.scale:
         raise ArithmeticError(f"{value} needs more than {kind} holds")
@@ -87,7 +88,7 @@ def _fitting(kind: SqlType, value: Decimal) -> Decimal:
 
 
 def logarithm(base: float, value: float | None = None) -> float:
-    """Return the natural logarithm, or that of a base; NaN or infinite as Java has it."""
+    """Return the natural logarithm, or the logarithm to a base. It is NaN or infinite in the same cases as in Java."""
     if value is None:
         return -math.inf if base == 0 else math.nan if base < 0 else math.log(base)
     if base <= 0 or base == 1:
@@ -96,7 +97,7 @@ def logarithm(base: float, value: float | None = None) -> float:
 
 
 def power(base: float, exponent: float) -> float:
-    """Return a power, infinite or NaN as Java has it."""
+    """Return a power. It is NaN or infinite in the same cases as in Java."""
     if abs(base) == 1 and not math.isfinite(exponent):
         return math.nan  # 1 in C
     try:
@@ -110,13 +111,13 @@ def power(base: float, exponent: float) -> float:
 
 
 def cotangent(value: float) -> float:
-    """Return the cotangent: infinite at 0."""
+    """Return the cotangent, which is infinite at 0."""
     tangent = math.tan(value)
     return 1 / tangent if tangent else math.copysign(math.inf, value)
 
 
 def sign(value: Any) -> int:
-    """Return -1, 0 or 1; 0 of NaN."""
+    """Return the sign of a number as -1, 0 or 1. The sign of NaN is 0."""
     return int(value > 0) - int(value < 0)
 
 
@@ -143,12 +144,12 @@ def _extreme(make: Binder, call: Call) -> Bound:
 
 
 def greatest(*values: Any) -> Any:
-    """Return the largest that is not null."""
+    """Return the largest value that is not null."""
     return max((value for value in values if value is not None), key=rank, default=None)
 
 
 def least(*values: Any) -> Any:
-    """Return the smallest that is not null."""
+    """Return the smallest value that is not null."""
     return min((value for value in values if value is not None), key=rank, default=None)
 
 
@@ -158,7 +159,7 @@ def _without_places(types: list[SqlType]) -> SqlType:
 
 
 def _of_decimal(step: Callable[[Decimal, int], Decimal]) -> Callable[[SqlType], Callable[..., Decimal]]:
-    """Return what makes a function of DECIMALs for its result's type; what that can't hold is an error."""
+    """Return a function that creates a DECIMAL function for a result type. A result that does not fit is an error."""
     return lambda kind: lambda value, places=0: _fitting(kind, step(value, places))
 
 

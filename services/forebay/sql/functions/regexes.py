@@ -1,4 +1,4 @@
-"""Functions of regular expressions, which are Java's."""
+"""Functions with Java's regular expressions."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from forebay.sql.types import STRING, ArrayType
 
 
 def extract(pattern: str, text: str, group: int = 0) -> str | None:
-    """Return what the pattern, or a group of it, matches first; None: nothing. Raises LimitReached."""
+    """Return the first match of a pattern or of its group, or None if there is no match. Raises LimitReached."""
     compiled = compile_pattern(pattern)
     if group > compiled.groups:
         return None
@@ -26,7 +26,7 @@ def extract(pattern: str, text: str, group: int = 0) -> str | None:
 
 
 def extract_all(pattern: str, text: str, group: int = 0) -> tuple[str | None, ...] | None:
-    """Return all that the pattern, or a group of it, matches; None without such a group. Raises LimitReached."""
+    """Return all matches of a pattern or of its group, or None if the group does not exist. Raises LimitReached."""
     compiled = compile_pattern(pattern)
     if group > compiled.groups:
         return None
@@ -50,9 +50,10 @@ def split_to_array(text: str, pattern: str) -> tuple[str, ...]:
 
 
 def _read(pattern: object) -> Pattern:
-    """Return a pattern that is written down, compiled. Raises PatternError; ModuleNotFoundError without the library.
+    """Return a compiled literal pattern. Raises PatternError, or ModuleNotFoundError without the `regex` library.
 
-    For a pattern that records bring this is the empty one, so that the library is missed before the first record.
+    If the pattern is not a literal, return the empty pattern, so that a missing library is noticed before the first
+    record.
     """
     return compile_pattern(pattern if isinstance(pattern, str) else "")
 

@@ -1,4 +1,4 @@
-"""What functions there are: signatures, how arguments fit them, calls with bound arguments."""
+"""The registry of functions, with their signatures and the binding of calls."""
 
 from __future__ import annotations
 
@@ -58,16 +58,17 @@ _WORDS = {
 
 @dataclass(frozen=True, slots=True)
 class Signature:
-    """One way to call a function.
+    """A signature of a function.
 
     Args:
-        parameters: letters for types (see `_EXACT`, `_WORDS`); `?` behind one: may be left out, `+`: any number.
-        call: what computes it; called with values that are never None unless `takes_null`.
-        check: called once, with the arguments that are written down (None: others); raises ValueError for what can
-            never work.
-        is_limited: whether one call may take any time or create any amount, which is counted for each record.
-        typed: whether `call` gives what computes it, for the type of the result.
-        is_alike: whether the arguments are given as their common type, so that the result has values of one type.
+        parameters: Letters for types (see `_EXACT`, `_WORDS`). After a letter, `?` means that the argument is
+            optional, and `+` that there can be any number of arguments.
+        call: Computes the result. Arguments are never None, unless `takes_null` is set.
+        check: Called once with the literal arguments, and None for others. It raises ValueError for arguments that are
+            always invalid.
+        is_limited: Whether a call can take any time or create values of any size, which is counted for each record.
+        typed: Whether `call` returns the function that computes the result, for the type of the result.
+        is_alike: Whether arguments are converted to their common type, so that the result has values of one type.
     """
 
     parameters: tuple[str, ...]
@@ -80,7 +81,7 @@ class Signature:
     is_alike: bool = False
 
     def fits(self, types: Sequence[SqlType], *, exactly: bool) -> list[SqlType] | None:
-        """Return the types that arguments are given as; None: they don't fit."""
+        """Return the types to which arguments are converted, or None if they don't fit."""
         wanted = [parameter.rstrip("?") for parameter in self.parameters]
         if wanted and wanted[-1].endswith("+"):
             repeated = wanted.pop().rstrip("+")
@@ -112,7 +113,7 @@ _ANY = 1 << 30
 SIGNATURES: dict[str, list[Signature]] = {}
 SPECIAL: dict[str, Special] = {}
 ELSEWHERE: list[tuple[Container[str], str]] = []
-"""Functions that are not scalar, and what a message says if an expression calls them."""
+"""Functions that are not scalar, with the message for an expression that calls them."""
 
 
 def function(
@@ -127,14 +128,20 @@ def function(
     typed: bool = False,
     is_alike: bool = False,
 ) -> None:
-    """Declare a signature of a function, under one name or several with blanks between (see `Signature`)."""
+    """Return a decorator that registers a signature. Names are separated by blanks. For the others, see `Signature`."""
     signature = Signature(tuple(parameters.split()), result, call, takes_null, check, is_limited, typed, is_alike)
     for name in names.split():
         SIGNATURES.setdefault(name, []).append(signature)
 
 
 def special(names: str, least: int = 0, most: int = _ANY) -> Callable[[Special], Special]:
-    """Declare a function that binds the syntax of its call itself, with so many arguments."""
+    """Return a decorator that registers a function which binds the syntax of its call itself.
+
+    Args:
+        names: Names, separated by blanks.
+        least: Smallest number of arguments.
+        most: Largest number of arguments.
+    """
 
     def declare(made: Special) -> Special:
         def check_call(make: Binder, call: Call) -> Bound:
@@ -152,10 +159,10 @@ def special(names: str, least: int = 0, most: int = _ANY) -> Callable[[Special],
 
 
 class Registry:
-    """The functions declared, applied to calls."""
+    """The registered functions, which bind calls."""
 
     def apply(self, make: Binder, call: Call) -> Bound:
-        """Return a call, bound. Raises SqlError naming the signatures or functions that exist."""
+        """Return a bound call. Raises SqlError with the existing signatures or functions."""
         result = SPECIAL.get(call.name)
         if result is not None:
             return result(make, call)
@@ -209,14 +216,14 @@ def _first_text(call: Call) -> Place:
 
 
 def word_of(letter: str) -> str:
-    """Return a parameter as a user writes it."""
+    """Return a parameter of a signature as shown to users."""
     plain = letter.rstrip("?+")
     name = str(_EXACT[plain]) if plain in _EXACT else _WORDS[plain]
     return f"[{name}]" if letter.endswith("?") else f"{name} ..." if letter.endswith("+") else name
 
 
 def similar_functions(name: str) -> str:
-    """Return what to write instead of a function that does not exist."""
+    """Return a hint with similar names for a function that does not exist."""
     near = sorted(item for item in (*SIGNATURES, *SPECIAL) if item[:3] == name[:3])
     return f"write one of {', '.join(near)}" if near else "SHOW FUNCTIONS lists them"
 

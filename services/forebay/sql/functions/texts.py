@@ -1,4 +1,4 @@
-"""Functions of texts and bytes."""
+"""Functions for texts and bytes."""
 
 from __future__ import annotations
 
@@ -17,19 +17,19 @@ from forebay.sql.types import BYTES, INT, NULL, STRING, ArrayType
 
 
 def substring(text: Any, position: int, length: int | None = None) -> Any:
-    """Return a part of a text or of bytes; positions count from 1, from the end if negative."""
+    """Return a part of a text or of bytes. Positions start at 1, and negative positions count from the end."""
     start = position - 1 if position > 0 else max(0, len(text) + position) if position < 0 else 0
     return text[start:] if length is None else text[start : start + max(0, length)]
 
 
 def initcap(text: str) -> str:
-    """Return the text with each word's first letter large and the others small; blanks in front of all are left out."""
+    """Return the text with each word capitalized, and other letters in lower case. Leading blanks are removed."""
     words = re.findall(r"[^ \t\n\x0b\f\r]+[ \t\n\x0b\f\r]*", text.lower())
     return "".join(word[:1].upper() + word[1:] for word in words)
 
 
 def trim(text: str) -> str:
-    """Return the text without blanks and control characters around it."""
+    """Return the text without leading and trailing blanks and control characters."""
     return text.strip(_BLANKS)
 
 
@@ -37,7 +37,7 @@ _BLANKS = "".join(map(chr, range(0x21)))
 
 
 def lpad(text: Any, length: int, padding: Any) -> Any:
-    """Return the text filled up in front to a length, or cut to it; None if that can't be. Raises LimitReached."""
+    """Return the text padded on the left or cut to a length, or None for invalid arguments. Raises LimitReached."""
     if length < 0 or not padding:
         return None
     create_letters(length, "LPAD")
@@ -46,7 +46,7 @@ def lpad(text: Any, length: int, padding: Any) -> Any:
 
 
 def rpad(text: Any, length: int, padding: Any) -> Any:
-    """Return the text filled up behind to a length, or cut to it; None if that can't be. Raises LimitReached."""
+    """Return the text padded on the right or cut to a length, or None for invalid arguments. Raises LimitReached."""
     if length < 0 or not padding:
         return None
     create_letters(length, "RPAD")
@@ -59,21 +59,21 @@ def _repeat(padding: Any, length: int) -> Any:
 
 
 def replace(text: str, old: str, new: str) -> str:
-    """Return the text with each part that is `old` replaced. Raises LimitReached."""
+    """Return the text with each occurrence of `old` replaced. Raises LimitReached."""
     if len(new) > len(old):
         create_letters(len(text) + text.count(old) * (len(new) - len(old)), "REPLACE")
     return text.replace(old, new)
 
 
 def split(text: Any, mark: Any) -> tuple[Any, ...]:
-    """Return the parts between the marks; without a mark, each letter."""
+    """Return the parts between the delimiters. With an empty delimiter, return the characters."""
     if mark or not text:
         return tuple(text.split(mark)) if mark else (text,)
     return tuple(text[at : at + 1] for at in range(len(text)))
 
 
 def instr(text: str | None, sought: str | None, position: int | None = 1, occurrence: int | None = 1) -> int | None:
-    """Return where a text is found, counted from 1; 0: nowhere. A negative position seeks backwards."""
+    """Return the position of a text from 1, or 0 if it is not found. A negative position searches backwards."""
     if position is None or occurrence is None:
         return None
     if text is None or sought is None or not 0 < abs(position) <= len(text) or occurrence < 1:
@@ -92,7 +92,7 @@ def instr(text: str | None, sought: str | None, position: int | None = 1, occurr
 
 def _concat_of(empty: Any) -> Callable[..., Any]:
     def concat(*parts: Any) -> Any:
-        """Return what is not null, joined. Raises LimitReached."""
+        """Return the concatenation of the arguments that are not null. Raises LimitReached."""
         given = [part for part in parts if part is not None]
         create_letters(sum(map(len, given)), "CONCAT")
         return empty.join(given)
@@ -101,7 +101,10 @@ def _concat_of(empty: Any) -> Callable[..., Any]:
 
 
 def concat_ws(separator: Any, *parts: Any) -> Any:
-    """Return what is not null, joined by a separator; None without one, or without parts. Raises LimitReached."""
+    """Return the arguments that are not null, joined by a separator, or None without a separator or parts.
+
+    Raises LimitReached.
+    """
     if separator is None or not parts:
         return None
     given = [part for part in parts if part is not None]

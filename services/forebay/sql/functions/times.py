@@ -1,4 +1,4 @@
-"""Functions of dates, times and timestamps."""
+"""Functions for dates, times and timestamps."""
 
 from __future__ import annotations
 
@@ -46,23 +46,23 @@ def _move(make: Binder, call: Call) -> Bound:
 
 
 def _moved_date(days: int, ms: int) -> int:
-    """Return a date that is so many ms later. Raises ValueError: no DATE holds it."""
+    """Return a date that is `ms` later. Raises ValueError if it is out of the range of DATE."""
     return within_bits(days + ms // DAY_MS, 32)
 
 
 def _moved_timestamp(at: int, ms: int) -> int:
-    """Return a timestamp that is so many ms later. Raises ValueError: no TIMESTAMP holds it."""
+    """Return a timestamp that is `ms` later. Raises ValueError if it is out of the range of TIMESTAMP."""
     return within_bits(at + ms, 64)
 
 
 def convert(value: int, source: str, target: str) -> int:
-    """Return the timestamp moved by the difference between two time zones at that time. Raises ValueError."""
+    """Return a timestamp shifted by the difference between two time zones at this time. Raises ValueError."""
     seconds = zone_of(target).offset_at(value) - zone_of(source).offset_at(value)
     return within_bits(value + seconds * 1000, 64)
 
 
 def _check(_value: object, pattern: object, *_zone: object) -> None:
-    """Refuse a pattern that means nothing. Raises ValueError."""
+    """Raise ValueError for an invalid pattern."""
     if isinstance(pattern, str):
         parts_of(pattern)
 
@@ -73,7 +73,7 @@ def _check_date(_value: object, pattern: object) -> None:
 
 
 def format_timestamp(value: int, pattern: str, zone: str = "GMT") -> str:
-    """Return a timestamp (ms) as text; the default zone is called GMT, as in ksqlDB. Raises ValueError."""
+    """Return a timestamp (ms) as text. The name of the default zone is GMT, as in ksqlDB. Raises ValueError."""
     return write.format_time(value, pattern, zone)
 
 

@@ -1,4 +1,4 @@
-"""Functions of URLs, by the rules of Java's `URI`."""
+"""Functions for URLs with the rules of Java's `URI`."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _SERVER = re.compile(
 
 
 class Url(NamedTuple):
-    """The parts of a URL; None: it has no such part."""
+    """The parts of a URL. A part is None if the URL does not have it."""
 
     scheme: str | None
     host: str | None
@@ -33,7 +33,7 @@ class Url(NamedTuple):
 
 
 def parse_url(text: str) -> Url:
-    """Return a URL's parts, escapes in them resolved. Raises ValueError: it is none."""
+    """Return the parts of a URL with decoded escapes. Raises ValueError if the URL is invalid."""
     match = _PARTS.fullmatch(text)
     if match is None or _ILLEGAL.search(text):
         raise ValueError(f"{text[:80]!r} is not a URL")
@@ -61,7 +61,7 @@ def _decode(part: str | None) -> str | None:
 
 
 def parameter(text: str, name: str) -> str | None:
-    """Return a parameter of a URL's query; "" if it has no value, None if it is not there. Raises ValueError."""
+    """Return a parameter of a URL's query, "" if it has no value, or None if it does not exist. Raises ValueError."""
     for part in (parse_url(text).query or "").split("&"):
         key, _, value = part.partition("=")
         if key == name and part:
@@ -70,14 +70,14 @@ def parameter(text: str, name: str) -> str | None:
 
 
 def encode_parameter(text: str) -> str:
-    """Return a text as a form's parameter is written. Raises LimitReached."""
+    """Return a text encoded as a form parameter. Raises LimitReached."""
     result = quote_plus(text, safe="*").replace("~", "%7E")
     create_letters(len(result), "URL_ENCODE_PARAM")
     return result
 
 
 def decode_parameter(text: str) -> str:
-    """Return the text that a form's parameter encodes. Raises ValueError for invalid escapes."""
+    """Return the text of an encoded form parameter. Raises ValueError for invalid escapes."""
     if re.search(r"%(?![0-9A-Fa-f]{2})", text):
         raise ValueError(f"{text[:80]!r} has a % without two digits")
     return unquote_plus(text)

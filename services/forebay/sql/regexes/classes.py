@@ -1,11 +1,11 @@
-"""Predefined character classes of Java's regular expressions, as the inside of a set of the `regex` library."""
+"""Predefined character classes of Java's regular expressions, as content of a set of the `regex` library."""
 
 from __future__ import annotations
 
 import re
 
 TERMINATORS = r"\n\r\x85\u2028\u2029"
-"""Line terminators, which a dot does not match."""
+"""Line terminators, which a dot does not match by default."""
 PREDEFINED = {
     "d": "0-9",
     "w": "A-Za-z0-9_",
@@ -13,7 +13,7 @@ PREDEFINED = {
     "h": r"\x20\t\xa0\u1680\u180e\u2000-\u200a\u202f\u205f\u3000",
     "v": r"\n\x0b\f\r\x85\u2028\u2029",
 }
-"""Classes by the letter behind the backslash; the capital letter is what is not in them."""
+"""Classes by the letter after the backslash. A class of the upper-case letter is the complement."""
 _POSIX = {
     "Lower": "a-z",
     "Upper": "A-Z",
@@ -63,10 +63,11 @@ _WORD = re.compile(r"[A-Za-z0-9_ \-]+")
 
 
 def property_set(name: str, *, any_case: bool) -> str:
-    r"""Return the set of a property such as Alpha, L, IsGreek or script=Greek. Raises ValueError: there is none.
+    r"""Return the set of a property such as Alpha, L, IsGreek or script=Greek. Raises ValueError if it is unknown.
 
     Args:
-        any_case: whether classes of one case match both.
+        name: Name of the property.
+        any_case: Whether classes of upper-case or lower-case letters match both cases.
     """
     if any_case and name in _ANY_CASE:
         return _ANY_CASE[name]

@@ -1,4 +1,4 @@
-"""Java's regular expressions at work: matches within a time limit, replacements, splitting."""
+"""Matching, replacement and splitting with Java's regular expressions, within a time limit."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from forebay.sql.regexes.source import PatternError
 from forebay.sql.regexes.translate import translate
 
 MOST_LETTERS = 2_000
-"""Letters of a pattern."""
+"""Largest number of characters of a pattern."""
 _SHORT_SECONDS = 0.02
 _REFERENCE = re.compile(r"\\(.?)|\$(?:\{([^}]*)\}|(\d*))", re.DOTALL | re.ASCII)
 
@@ -24,9 +24,9 @@ class Pattern:
     """A compiled pattern.
 
     Args:
-        matcher: of the `regex` library.
-        names: numbers of the named groups.
-        matches_nothing: whether it matches the empty text.
+        matcher: Compiled pattern of the `regex` library.
+        names: Numbers of the named groups.
+        matches_nothing: Whether it matches the empty text.
     """
 
     matcher: Any
@@ -37,7 +37,7 @@ class Pattern:
 
 @lru_cache(256)
 def compile_pattern(pattern: str) -> Pattern:
-    """Return a Java pattern compiled. Raises PatternError."""
+    """Return a compiled Java pattern. Raises PatternError."""
     import regex  # noqa: PLC0415 (most programs need no regular expressions)
 
     if len(pattern) > MOST_LETTERS:
@@ -51,14 +51,14 @@ def compile_pattern(pattern: str) -> Pattern:
 
 
 def first_match(pattern: Pattern, text: str) -> Any:
-    """Return the first match; None: there is none. Raises LimitReached."""
+    """Return the first match, or None if there is no match. Raises LimitReached."""
     return _in_time(lambda **how: pattern.matcher.search(text, **how))
 
 
 def all_matches(pattern: Pattern, text: str) -> Sequence[Any]:
     """Return all matches in order, as repeated calls of Java's `Matcher.find` do. Raises LimitReached."""
     matches: list[Any] = _in_time(lambda **how: list(pattern.matcher.finditer(text, **how)))
-    # Behind a match of no width, Java continues one letter further. `finditer` may find a longer match in its place.
+    # After an empty match, Java continues at the next character. `finditer` may find a longer match at its position.
     if any(one.end() == one.start() == other.start() for one, other in pairwise(matches)):
         matches = _in_time(lambda **how: list(_matches_as_java(pattern.matcher, text, **how)))
     return matches
@@ -67,8 +67,9 @@ def all_matches(pattern: Pattern, text: str) -> Sequence[Any]:
 def _matches_as_java(matcher: Any, text: str, **how: Any) -> Iterator[Any]:
     start: int | None = 0
     while start is not None:
-        remaining_seconds()  # the limit of `how` is that of each search
-        # An overlapped search continues one letter behind the beginning of each match.
+        # The time limit in `how` applies to each search, so check the total here.
+        remaining_seconds()
+        # An overlapped search continues one character after the start of each match.
         matches, start = matcher.finditer(text, start, overlapped=True, **how), None
         for match in matches:
             yield match
@@ -78,11 +79,11 @@ def _matches_as_java(matcher: Any, text: str, **how: Any) -> Iterator[Any]:
 
 
 def _in_time(run: Callable[..., Any]) -> Any:
-    """Return what a search gives. A long search releases the interpreter lock."""
+    """Return the result of a search. A long search releases the GIL."""
     left = remaining_seconds()
     try:
-        # Most searches are short, and releasing the lock would cost more than the search. A long one runs again without
-        # the lock, so that it does not stop the other threads.
+        # Most searches are short, and releasing the GIL would take longer than the search. A long search is aborted and
+        # repeated without the GIL, so that it does not block the other threads.
         return run(timeout=min(_SHORT_SECONDS, left))
     except TimeoutError:
         pass
@@ -93,7 +94,7 @@ def _in_time(run: Callable[..., Any]) -> Any:
 
 
 def replace_all(pattern: Pattern, text: str, replacement: str) -> str:
-    """Return the text with every match replaced, as `Matcher.replaceAll` does. Raises PatternError, LimitReached."""
+    """Return the text with all matches replaced, as `Matcher.replaceAll`. Raises PatternError, LimitReached."""
     matches = all_matches(pattern, text)
     if not matches:  # Java then does not look at the replacement
         return text
@@ -110,10 +111,10 @@ def replace_all(pattern: Pattern, text: str, replacement: str) -> str:
 
 
 def parse_replacement(replacement: str, pattern: Pattern) -> tuple[str | int, ...]:
-    r"""Return the texts and numbers of groups that a replacement consists of: $1, ${name}, \$.
+    r"""Return the texts and numbers of groups of a replacement with $1, ${name} and \$.
 
     Raises:
-        PatternError: it names a group that the pattern has not.
+        PatternError: The replacement names a group that the pattern does not have.
     """
     parts: list[str | int] = []
     at = 0
@@ -137,7 +138,7 @@ def parse_replacement(replacement: str, pattern: Pattern) -> tuple[str | int, ..
 
 
 def _group_number(digits: str, pattern: Pattern, replacement: str) -> tuple[int, str]:
-    """Return the group that digits name, as many of them as there are such groups, and the digits behind them."""
+    """Return the group that the longest possible prefix of digits names, and the remaining digits."""
     if not digits:
         raise PatternError(f"the replacement {replacement!r} has a $ without a group: write $1, or \\$ for the letter")
     taken = 1
@@ -151,13 +152,13 @@ def _group_number(digits: str, pattern: Pattern, replacement: str) -> tuple[int,
 def split(pattern: Pattern, text: str) -> tuple[str, ...]:
     """Return the parts between the matches. Raises LimitReached.
 
-    A pattern that matches the empty text splits as `Pattern.split`, which leaves empty parts at the end out. Others
-    split as Guava's `Splitter`, which ends at a match of no width at the end.
+    A pattern that matches the empty text splits like `Pattern.split`, which removes empty parts at the end. Other
+    patterns split like Guava's `Splitter`, which ends at an empty match at the end.
     """
     parts: list[str] = []
     at = 0
     for match in all_matches(pattern, text):
-        # Since Java 8, a match of no width at the beginning gives no empty first part.
+        # Since Java 8, an empty match at the beginning does not create an empty first part.
         if not match.start() == match.end() == at or (at and pattern.matches_nothing):
             parts.append(text[at : match.start()])
             at = match.end()

@@ -1,4 +1,4 @@
-"""Sets of characters in brackets, and letters behind a backslash, of Java's regular expressions."""
+"""Parser of character classes in brackets and of escapes in Java's regular expressions."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ class CharacterSet:
     """A set of characters.
 
     Args:
-        parts: ranges of code points, texts of the library's syntax, and sets.
-        also: sets that a character must be in as well.
+        parts: Ranges of code points, texts in the library's syntax, and sets.
+        also: Sets that must also contain a character (`&&`).
     """
 
     parts: tuple[tuple[int, int] | str | CharacterSet, ...]
@@ -28,7 +28,7 @@ class CharacterSet:
 
     @property
     def letter(self) -> int | None:
-        """The code point, if the set has only one."""
+        """The code point, if the set contains only one."""
         match self.parts:
             case ((int() as low, int() as high),) if low == high and not self.negated and not self.also:
                 return low
@@ -38,7 +38,7 @@ class CharacterSet:
         """Return the set in the library's syntax.
 
         Args:
-            any_case: whether ASCII letters match both of their cases.
+            any_case: Whether ASCII letters match regardless of case.
         """
         if self.also:
             one = CharacterSet(self.parts)
@@ -53,7 +53,7 @@ def _show(part: tuple[int, int] | str | CharacterSet, any_case: bool) -> str:
         return part.text(any_case=any_case)
     if isinstance(part, str):
         return part
-    # Case is ignored for ASCII only, as in Java without (?u). The library would fold all of Unicode.
+    # As in Java without (?u), ignore case only for ASCII. The library's own flag would apply to all of Unicode.
     ranges = [part]
     if any_case:
         for (low, high), step in ((_LOWER, -_CASE), (_UPPER, _CASE)):
@@ -73,7 +73,7 @@ def escape_letter(letter: str) -> str:
 
 
 def set_of(source: PatternSource) -> CharacterSet:
-    """Return the set whose opening bracket was read. Raises PatternError."""
+    """Return the set whose opening bracket has been read. Raises PatternError."""
     negated = source.take("^")
     parts: list[tuple[int, int] | str | CharacterSet] = []
     operands: list[CharacterSet] = []
@@ -123,7 +123,7 @@ def _part(source: PatternSource) -> tuple[int, int] | str | CharacterSet:
 
 
 def escape(source: PatternSource) -> CharacterSet:
-    """Return the characters that the letters after a backslash match. Raises PatternError."""
+    """Return the set of characters that an escape matches. Its backslash has been read. Raises PatternError."""
     letter = source.next_plain()
     if letter in _CONTROLS:
         return _one(_CONTROLS[letter])

@@ -1,4 +1,4 @@
-"""A Java pattern, read letter by letter."""
+"""Reader of a Java pattern, character by character."""
 
 from __future__ import annotations
 
@@ -7,12 +7,12 @@ from typing import ClassVar, NoReturn
 
 
 class PatternError(ValueError):
-    """A regular expression that Java refuses, or that has no counterpart here; the message says where."""
+    """A regular expression is invalid in Java, or not supported. The message contains the position."""
 
 
 @dataclass(frozen=True, slots=True)
 class Flags:
-    """What inline flags such as (?im) have set."""
+    """The inline flags that are set, such as (?im)."""
 
     LETTERS: ClassVar[dict[str, str]] = {
         "i": "any_case",
@@ -30,15 +30,15 @@ class Flags:
     comments: bool = False
 
     def with_letter(self, letter: str, *, on: bool) -> Flags:
-        """Return the flags with one set or taken back."""
+        """Return the flags with one flag set or cleared."""
         return replace(self, **{self.LETTERS[letter]: on})
 
 
 class PatternSource:
-    """The letters of a pattern, and how far they are read.
+    r"""The characters of a pattern, and the current position.
 
     Args:
-        pattern: as Java takes it; what stands between backslash Q and backslash E is quoted.
+        pattern: A Java pattern. Text between \Q and \E is literal.
     """
 
     def __init__(self, pattern: str) -> None:
@@ -49,56 +49,56 @@ class PatternSource:
 
     @property
     def at_end(self) -> bool:
-        """Whether all is read."""
+        """Whether the end is reached."""
         self._skip_comments()
         return self._at >= len(self._letters)
 
     def peek(self) -> str:
-        """Return the next letter; "" at the end."""
+        """Return the next character outside of comments, or "" at the end."""
         self._skip_comments()
         return self.peek_plain()
 
     def peek_plain(self) -> str:
-        """Return the next letter, be it in a comment; "" at the end."""
+        """Return the next character, including those of comments, or "" at the end."""
         return self._letters[self._at] if self._at < len(self._letters) else ""
 
     def next(self) -> str:
-        """Return the next letter and go behind it. Raises PatternError at the end."""
+        """Return the next character outside of comments and advance. Raises PatternError at the end."""
         self._skip_comments()
         return self.next_plain()
 
     def next_plain(self) -> str:
-        """Return the next letter, be it in a comment, and go behind it. Raises PatternError at the end."""
+        """Return the next character, including those of comments, and advance. Raises PatternError at the end."""
         if self._at >= len(self._letters):
             self.fail("it ends too early")
         self._at += 1
         return self._letters[self._at - 1]
 
     def at(self, text: str) -> bool:
-        """Return whether the next letters are these."""
+        """Return whether the next characters equal a text."""
         self._skip_comments()
         return self._letters[self._at : self._at + len(text)] == list(text)
 
     def take(self, text: str) -> bool:
-        """Go behind the next letters if they are these."""
+        """Advance if the next characters equal a text, and return whether they do."""
         if not self.at(text):
             return False
         self._at += len(text)
         return True
 
     def skip(self, number: int) -> None:
-        """Go behind so many letters."""
+        """Advance by a number of characters."""
         self._at += number
 
     def until(self, mark: str) -> str:
-        """Return the letters up to a mark and go behind it. Raises PatternError if it does not come."""
+        """Return the characters before a mark, and advance to its end. Raises PatternError if there is no mark."""
         result = ""
         while (letter := self.next_plain()) != mark:
             result += letter
         return result
 
     def fail(self, message: str) -> NoReturn:
-        """Refuse the pattern. Raises PatternError."""
+        """Raise PatternError with a message and the position."""
         raise PatternError(f"{self._pattern!r} is not a regular expression: {message} (near index {self._at})")
 
     def _skip_comments(self) -> None:
@@ -114,7 +114,7 @@ class PatternSource:
 
 
 def _without_quotes(pattern: str) -> list[str]:
-    """Return the letters with those that are quoted between backslash Q and backslash E escaped one by one."""
+    r"""Return the characters, with each character between \Q and \E escaped."""
     results: list[str] = []
     at = 0
     while at < len(pattern):

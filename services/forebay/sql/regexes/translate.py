@@ -1,6 +1,6 @@
-"""Translates Java's regular expressions (`java.util.regex.Pattern`) to the syntax of the `regex` library.
+"""Translation of Java's regular expressions (`java.util.regex.Pattern`) to the syntax of the `regex` library.
 
-What Java refuses is refused, and so are the few things that have no counterpart.
+Patterns that are invalid in Java are refused, and so are the few constructs that the library does not support.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from forebay.sql.regexes.sets import CharacterSet, escape, set_of
 from forebay.sql.regexes.source import Flags, PatternSource
 
 MOST_REPEATED = 20_000
-"""Size of a pattern with its counted repetitions written out; the library writes some of them out."""
+"""Largest size of a pattern with its counted repetitions expanded, because the library expands some of them."""
 _END = rf"(?=(?:\r\n|[{TERMINATORS}])?\Z)(?<!\r(?=\n))"
 _LINE_END = rf"(?=\r\n|[{TERMINATORS}]|\Z)(?<!\r(?=\n))"
 _LINE_START = r"(?:\A|(?<=[\n\x85\u2028\u2029]|\r(?!\n)))(?!\Z)"
@@ -26,7 +26,7 @@ class Translated:
     """A pattern of the `regex` library.
 
     Args:
-        names: numbers of the named groups.
+        names: Numbers of the named groups.
     """
 
     pattern: str
@@ -40,7 +40,7 @@ def translate(pattern: str) -> Translated:
     text, _ = result.alternatives()
     if not result.source.at_end:
         result.source.fail("unmatched closing ')'")
-    # V1 gives nested sets and `&&`, which Java has and version 0 of the library does not.
+    # V1 enables nested sets and `&&`, which Java supports, but version 0 of the library does not.
     return Translated(f"(?V1){text}", result.groups, result.names)
 
 
@@ -51,7 +51,7 @@ class _Translator:
         self.names: dict[str, int] = {}
 
     def alternatives(self) -> tuple[str, int]:
-        """Return alternatives up to the group's end, and their size; flags set inside end with them."""
+        """Return the alternatives up to the end of the group, and their size. Flags set in them end with the group."""
         flags = self.source.flags
         parts, size = [], 0
         while True:
@@ -181,7 +181,7 @@ class _Translator:
         self.names[name] = self.groups
 
     def _set_flags(self) -> bool:
-        """Read the flags of `(?i)` or `(?i:`; return whether a group follows."""
+        """Read the flags of `(?i)` or `(?i:`. Return whether a group follows."""
         source = self.source
         source.skip(1)
         on = True
@@ -223,5 +223,5 @@ class _Translator:
 
 
 def _unit(atom: str) -> str:
-    """Return an atom so that a quantifier behind it applies to all of it."""
+    """Return an atom such that a quantifier after it applies to the whole atom."""
     return f"(?:{atom})" if atom.startswith("(?") and not atom.startswith(("(?:", "(?s:", "(?i-f:", "(?>")) else atom

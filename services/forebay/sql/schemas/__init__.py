@@ -1,1 +1,1 @@
-"""Formats whose bytes name a schema in a registry: Avro, Protocol Buffers, JSON Schema; and schemas as columns."""
+"""Formats whose data contains the id of a registered schema: Avro, Protocol Buffers and JSON Schema."""

@@ -1,4 +1,4 @@
-"""Avro schemas of columns, as ksqlDB registers them, and columns of Avro schemas."""
+"""Conversion of columns to Avro schemas in the form that ksqlDB registers, and of Avro schemas to columns."""
 
 from __future__ import annotations
 
@@ -59,8 +59,9 @@ def schema_of(columns: tuple[Named, ...], name: str, *, wraps: bool) -> str:
     """Return the schema of rows as text.
 
     Args:
-        name: full name of the record.
-        wraps: whether a single column is the field of a record.
+        columns: The columns.
+        name: Full name of the record.
+        wraps: Whether a single column is a field of a record.
     """
     if not wraps:
         return json.dumps(_type(columns[0].type, name))
@@ -93,7 +94,7 @@ def _type(kind: SqlType, name: str) -> Any:
         case ArrayType(item):
             return {"type": "array", "items": ["null", _type(item, name)]}
         case MapType(key, value):
-            # As Connect writes maps whose keys may be null: a list of entries.
+            # Kafka Connect writes a map with keys that may be null as a list of entries.
             entry = _record([("key", key), ("value", value)], name)
             return {"type": "array", "items": {**entry, "connect.internal.type": "MapEntry"}}
         case StructType(fields):
@@ -103,11 +104,11 @@ def _type(kind: SqlType, name: str) -> Any:
 
 
 def type_of(text: str) -> SqlType | None:
-    """Return the type of a schema's values; None: it has no counterpart.
+    """Return the SQL type of a schema's values, or None if there is no such type.
 
     Raises:
-        ValueError: It is no JSON.
-        TooManyFields: Its types unfold to too many fields.
+        ValueError: The text is not JSON.
+        TooManyFields: The types expand to too many fields.
     """
     document = json.loads(text)
     definitions: dict[str, tuple[Mapping[str, Any], str]] = {}
@@ -116,7 +117,7 @@ def type_of(text: str) -> SqlType | None:
 
 
 def required_fields(text: str) -> list[str]:
-    """Return the names of a record's fields that have no default and take no null."""
+    """Return the names of a record's fields that have no default and do not allow null."""
     schema = json.loads(text)
     fields = schema.get("fields", ()) if isinstance(schema, dict) else ()
     return [field["name"] for field in fields if "default" not in field and not _takes_null(field["type"])]
@@ -127,9 +128,9 @@ def _takes_null(kind: Any) -> bool:
 
 
 def _define(schema: Any, space: str, definitions: dict[str, tuple[Mapping[str, Any], str]]) -> None:
-    """Add all types that a schema defines by their full names, each with the namespace of what is in it.
+    """Add all types that a schema defines, by full name, with the namespace of their parts.
 
-    A field whose own type has no column may define a type that other fields have.
+    A field without a corresponding column type may define a type that other fields use.
     """
     if isinstance(schema, list):
         for branch in schema:
@@ -140,7 +141,7 @@ def _define(schema: Any, space: str, definitions: dict[str, tuple[Mapping[str, A
     if "name" in schema and kind in _NAMED:
         space, full = _full(schema, space)
         definitions[full] = schema, space
-    # A type may have any attributes, also of these names.
+    # A type can have any additional attributes, including some with these names.
     inner = {"array": "items", "map": "values"}.get(kind, "type") if isinstance(kind, str) else "type"
     for part in (schema.get(inner), *_types_of_fields(schema)):
         _define(part, space, definitions)
@@ -212,10 +213,12 @@ Write = Callable[[Any], Any]
 
 
 def writer_of(schema: Any, kind: SqlType, names: Mapping[str, Any]) -> Write:
-    """Return what makes a value of a SQL type (structs are tuples) one that a writer of Avro takes.
+    """Return a function that converts a value of an SQL type, in which structs are tuples, for an Avro writer.
 
     Args:
-        names: parsed schemas by full name.
+        schema: The parsed schema.
+        kind: The SQL type.
+        names: Parsed schemas by full name.
     """
     if isinstance(schema, list):
         inner = next((writer_of(item, kind, names) for item in schema if item != "null"), _same)
@@ -227,7 +230,7 @@ def writer_of(schema: Any, kind: SqlType, names: Mapping[str, Any]) -> Write:
         case StructType(fields):
             types = {column["name"]: column["type"] for column in result["fields"]}
             parts = [(name, writer_of(types[name], part, names)) for name, part in fields]
-            # A null that a field's type does not allow is left out: the field's default replaces it, if it has one.
+            # If a field's type does not allow null, omit a null, so that the field's default is written if it has one.
             plain = {name for name, item in types.items() if item != "null" and not isinstance(item, list)}
             return lambda value: {
                 name: write(part)

@@ -1,7 +1,7 @@
-"""Rows in Confluent framing: Avro, Protocol Buffers, JSON by a JSON Schema.
+"""Codecs of rows with Confluent framing in Avro, Protocol Buffers and JSON with a JSON Schema.
 
-Each record names the schema it was written under. Reading looks up that schema by its id and finds columns in it by
-their names. Writing uses the schema that the topic's subject has an id for.
+Each record contains the id of the schema with which it was written. To read it, this schema is looked up, and columns
+are found in it by name. Records are written with a schema that is registered under the topic's subject.
 """
 
 from __future__ import annotations
@@ -28,11 +28,11 @@ from forebay.sql.types import SqlType, StructType
 
 
 class Door:
-    """What this process's registry gave for one schema that rows are written under.
+    """Access to the registry for the schema with which rows are written, and for the schemas of other writers.
 
     Args:
-        subject: that it belongs to.
-        schema_id: known already; 0: as the registry says.
+        subject: Subject of the schema.
+        schema_id: Id of the schema, or 0 if it must be registered or looked up.
     """
 
     def __init__(self, subject: str, text: str, kind: str, schema_id: int = 0) -> None:
@@ -45,7 +45,7 @@ class Door:
         self._read: dict[int, Any] = {}
 
     def register(self) -> int:
-        """Return the schema's id, registered if it is new. Raises RegistryRefused, RegistryUnavailable."""
+        """Register the schema if it is new, and return its id. Raises RegistryRefused, RegistryUnavailable."""
         return self._schema_id or connected_subjects().register(self.subject, Schema(self.text), self._kind).schema_id
 
     @property
@@ -57,7 +57,10 @@ class Door:
         return self._header
 
     def schema(self, schema_id: int, make: Callable[[str], Any]) -> Any:
-        """Return what is made of another writer's schema, once. Raises DecodeError, RegistryUnavailable."""
+        """Return the result of `make` for another writer's schema, which is called once per schema.
+
+        Raises DecodeError, RegistryUnavailable.
+        """
         self._look()
         if schema_id not in self._read:
             try:
@@ -67,7 +70,7 @@ class Door:
         return self._read[schema_id]
 
     def owns(self, schema_id: int) -> bool:
-        """Return whether another writer's schema is of this subject. Raises UnknownSchemaId, RegistryUnavailable."""
+        """Return whether a schema is registered under this subject. Raises UnknownSchemaId, RegistryUnavailable."""
         return connected_subjects().holds(self.subject, schema_id)
 
     def _look(self) -> None:
@@ -77,11 +80,11 @@ class Door:
 
 
 class AvroRows:
-    """Rows as Avro.
+    """Codec of rows in Avro.
 
     Args:
-        columns: as the schema spells them.
-        wraps: whether a single column is a record's field.
+        columns: Columns with the spelling of the schema.
+        wraps: Whether a single column is a field of a record.
     """
 
     is_frozen = True
@@ -117,7 +120,7 @@ class AvroRows:
 
 
 class JsonSchemaRows:
-    """Rows as JSON behind the id of a JSON Schema, which reading does not need."""
+    """Codec of rows in JSON that follows the id of a JSON Schema. The schema is not needed to decode."""
 
     is_frozen = True
 
@@ -134,12 +137,12 @@ class JsonSchemaRows:
 
 
 class ProtobufRows:
-    """Rows as messages.
+    """Codec of rows in Protocol Buffers.
 
     Args:
-        name: of the message in the schema; "" for the first.
-        door: None: without framing.
-        is_chosen: whether the columns are those of this message, so that records of other messages are none of them.
+        name: Name of the message in the schema, or "" for the first message.
+        door: Access to the registry, or None if there is no framing.
+        is_chosen: Whether the columns are those of this message, so that records with other messages are errors.
     """
 
     is_frozen = True
@@ -175,7 +178,7 @@ class ProtobufRows:
         return readers.of(path)(data[at:])
 
     def _checked_reader(self, message: Any, schema_id: int, path: MessagePath) -> Callable[[bytes], Any]:
-        """Return what reads a writer's message. Raises DecodeError: it is another message than the chosen one."""
+        """Return a decoder of a writer's message. Raises DecodeError if it is not the chosen message."""
         if self._chosen is not None:
             door, remedy = self.door, "choose with VALUE_SCHEMA_FULL_NAME or KEY_SCHEMA_FULL_NAME, or write the columns"
             check_message(self._chosen, message, path, lambda: door is not None and door.owns(schema_id), remedy)
@@ -196,7 +199,7 @@ class ProtobufRows:
 
 
 class _Readers:
-    """What reads each message of a writer's schema."""
+    """Decoders of the messages of a writer's schema."""
 
     def __init__(
         self, text: str, schema_id: int, make: Callable[[Any, int, MessagePath], Callable[[bytes], Any]]
@@ -206,7 +209,7 @@ class _Readers:
         self._made: dict[MessagePath, Callable[[bytes], Any]] = {}
 
     def of(self, path: MessagePath) -> Callable[[bytes], Any]:
-        """Return what reads the message at a path. Raises DecodeError, RegistryUnavailable."""
+        """Return a decoder of the message at a path. Raises DecodeError, RegistryUnavailable."""
         if path not in self._made:
             try:
                 message = writers_message(self._text, self._schema_id, path)

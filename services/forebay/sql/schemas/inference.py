@@ -1,4 +1,4 @@
-"""Columns that a declaration leaves out, taken from the schemas of its topic."""
+"""Inference of columns that a declaration omits, from the registered schemas of its topic."""
 
 from __future__ import annotations
 
@@ -14,16 +14,16 @@ from forebay.sql.types import ArrayType, MapType, SqlType, StructType
 from forebay.sql.written_options import Options
 
 Lookup = Callable[[str, int], tuple[int, str] | None]
-"""Gives id and text of a subject's newest schema, or of the schema of an id (0: none is named)."""
+"""Function of a subject and a schema id. It returns id and text of this schema, or of the newest one if the id is 0."""
 
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """What a WITH clause says of the schemas of keys or values.
+    """The options of a WITH clause for the schema of keys or values.
 
     Args:
         part: KEY or VALUE.
-        kind: name of the format.
+        kind: Name of the format.
     """
 
     part: str
@@ -34,14 +34,14 @@ class Asked:
 
     @property
     def schema_id(self) -> int:
-        """The schema that is named; 0: none. Raises SqlError."""
+        """The schema id that is specified, or 0. Raises SqlError."""
         result = self.given.get(f"{self.part}_SCHEMA_ID", 0)
         if not isinstance(result, int) or isinstance(result, bool):
             raise SqlError(self.place, f"{self.part}_SCHEMA_ID is {result!r}: write the number that the registry gave")
         return result
 
     def form(self) -> Form:
-        """Return the form of a topic that declares its columns."""
+        """Return the schema properties of a topic whose columns are declared."""
         name = self.given.get(f"{self.part}_SCHEMA_FULL_NAME", self.given.get(f"{self.part}_AVRO_SCHEMA_FULL_NAME", ""))
         nullable = str(self.given.get(f"{self.part}_PROTOBUF_NULLABLE_REPRESENTATION", "")).upper()
         if nullable not in ("", "OPTIONAL", "WRAPPER"):
@@ -50,17 +50,17 @@ class Asked:
 
     @property
     def subject(self) -> str:
-        """Of the topic's keys or values."""
+        """Subject of the topic's keys or values."""
         return f"{self.topic}-{self.part.lower()}"
 
 
 def complete(
     asked: Asked, columns: tuple[Named, ...], encoding: Encoding, lookup: Lookup, written: tuple[Named, ...] = ()
 ) -> tuple[tuple[Named, ...], Form]:
-    """Return the columns of keys or values, and the schema they have if a registry gave it. Raises SqlError.
+    """Return the columns of keys or values, and the properties of their schema. Raises SqlError.
 
     Args:
-        written: columns that the same statements write to the topic in this format: its newest schema has them.
+        written: Columns that the same statements write to the topic in this format, which its newest schema will have.
     """
     form = asked.form()
     has_registry = asked.kind in NAMED
@@ -90,7 +90,7 @@ def complete(
 
 
 def chosen(asked: Asked, columns: tuple[Named, ...], encoding: Encoding, lookup: Lookup) -> Form:
-    """Return how a result is written: by the schema that is named, which must have its columns. Raises SqlError."""
+    """Return the schema with which a result is written. A specified schema must have its columns. Raises SqlError."""
     form = asked.form()
     if not asked.schema_id or not columns:
         return form
@@ -115,7 +115,7 @@ def chosen(asked: Asked, columns: tuple[Named, ...], encoding: Encoding, lookup:
 
 
 def _check_required(asked: Asked, text: str, written: set[str]) -> None:
-    """Refuse a schema whose fields no record could fill. Raises SqlError."""
+    """Raise SqlError if a schema has required fields that are not written."""
     from forebay.sql.schemas.avro import required_fields  # noqa: PLC0415 (it brings the format)
 
     missing = [name for name in required_fields(text) if name not in written]
@@ -128,7 +128,7 @@ def _check_required(asked: Asked, text: str, written: set[str]) -> None:
 
 
 def looked_up(asked: Asked, lookup: Lookup) -> tuple[int, str]:
-    """Return id and text of the schema that a topic has. Raises SqlError."""
+    """Return id and text of a topic's schema. Raises SqlError."""
     try:
         result = lookup(asked.subject, asked.schema_id)
     except (Unavailable, UnknownSchemaId) as error:
@@ -150,7 +150,7 @@ def _wraps(asked: Asked, encoding: Encoding) -> bool:
 
 
 def columns_of(asked: Asked, text: str, name: str, *, wraps: bool) -> tuple[Named, ...]:
-    """Return the columns of a schema; a field whose type has no counterpart is none, as in ksqlDB. Raises SqlError."""
+    """Return the columns of a schema. As in ksqlDB, fields without an SQL type are skipped. Raises SqlError."""
     from forebay.sql.schemas.topics import type_of  # noqa: PLC0415 (it brings every format; most columns are declared)
 
     try:

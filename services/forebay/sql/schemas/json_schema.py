@@ -1,4 +1,4 @@
-"""JSON Schemas of columns, as ksqlDB registers them, and columns of JSON Schemas."""
+"""Conversion of columns to JSON Schemas in the form that ksqlDB registers, and of JSON Schemas to columns."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ _SHORT = ("int8", "int16", "int32")
 
 
 def schema_of(columns: tuple[Named, ...], *, wraps: bool) -> str:
-    """Return the schema of rows as text; a single column that is not wrapped may be null."""
+    """Return the schema of rows as text. A single column that is not wrapped may be null."""
     if not wraps:
         return json.dumps({"oneOf": [{"type": "null"}, _type(columns[0].type)]})
     return json.dumps(_object([(column.name, column.type) for column in columns]))
@@ -75,11 +75,12 @@ def _type(kind: SqlType) -> dict[str, Any]:
 
 
 def entry_maps(text: str, columns: tuple[Named, ...], *, wraps: bool) -> frozenset[Path]:
-    """Return which maps of columns a schema declares as lists of entries, as ksqlDB does. Raises ValueError: no JSON.
+    """Return the paths of maps that a schema declares as lists of entries, as ksqlDB does. Raises ValueError.
 
     Args:
-        columns: as the schema spells them.
-        wraps: whether a single column is a field.
+        text: The schema.
+        columns: Columns with the spelling of the schema.
+        wraps: Whether a single column is a field of an object.
     """
     document = json.loads(text)
     kind: SqlType = StructType(tuple((column.name, column.type) for column in columns)) if wraps else columns[0].type
@@ -109,11 +110,11 @@ def _entry_maps(schema: Any, root: Mapping[str, Any], kind: SqlType, path: Path,
 
 
 def type_of(text: str) -> SqlType | None:
-    """Return the type of values that fit a schema; None: it has no counterpart.
+    """Return the SQL type of values that fit a schema, or None if there is no such type.
 
     Raises:
-        ValueError: It is no JSON.
-        TooManyFields: Its types unfold to too many fields.
+        ValueError: The text is not JSON.
+        TooManyFields: The types expand to too many fields.
     """
     document, nesting = json.loads(text), Nesting()
     return nesting.type_of("#", lambda: _sql(document, document, nesting))
@@ -154,7 +155,7 @@ _DEEPEST = 50
 
 
 def _follow(schema: Mapping[str, Any], root: Mapping[str, Any]) -> Any:
-    """Return the schema that a reference or a choice between it and null is for; None: none. Else the schema itself."""
+    """Return the target of a reference or of a choice with null, or None without a target. Return others unchanged."""
     if "$ref" in schema:
         return _resolve_reference(str(schema["$ref"]), root)
     for word in ("oneOf", "anyOf"):

@@ -1,7 +1,7 @@
-"""Schemas that statements need from the registry: read once, then kept in a file next to the statements.
+"""Lookup of schemas in the registry, which are then stored in a file next to the statements.
 
-Every process of a job must read the same columns, today and after the topic's schema has changed. So what the registry
-said is written down, as a package manager writes a lock file.
+All processes of a job must use the same columns, also after the topic's schema has changed. The schemas are therefore
+stored in a file, like the lock file of a package manager.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from forebay.sql.errors import Place, SqlError
 
 
 def ask(subject: str, schema_id: int) -> tuple[int, str] | None:
-    """Return what the registry says now. Raises UnknownSchemaId, RegistryUnavailable."""
+    """Return id and text of a schema from the registry, or None. Raises UnknownSchemaId, RegistryUnavailable."""
     if schema_id:
         return schema_id, connected_subjects().schema(schema_id).text
     result = connected_subjects().newest(subject)
@@ -24,10 +24,10 @@ def ask(subject: str, schema_id: int) -> tuple[int, str] | None:
 
 
 class Kept:
-    """What the registry said when it was asked first.
+    """Schemas from the registry, each as of its first lookup.
 
     Args:
-        path: the file or folder of statements.
+        path: The file or folder with the statements.
     """
 
     def __init__(self, path: Path) -> None:
@@ -36,7 +36,7 @@ class Kept:
 
     @property
     def text(self) -> str:
-        """The file's content; "": nothing was asked for."""
+        """Content of the file, or "" if no schema was looked up."""
         try:
             return self._file.read_text(encoding="utf-8")
         except FileNotFoundError:

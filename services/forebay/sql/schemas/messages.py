@@ -1,4 +1,4 @@
-"""Rows as messages of Protocol Buffers, and back."""
+"""Conversion of rows to messages of Protocol Buffers, and back."""
 
 from __future__ import annotations
 
@@ -17,17 +17,17 @@ from forebay.sql.types import DATE, STRING, TIME, TIMESTAMP, ArrayType, DecimalT
 Convert = Callable[[Any], Any]
 _EPOCH = datetime.date(1970, 1, 1).toordinal()
 _DECIMAL_BYTES = 64
-"""Of 154 digits: a column holds 64 at most."""
+"""Largest number of bytes of a decimal, which is enough for 154 digits. A column has at most 64 digits."""
 
 
 def field_of(message: Descriptor, name: str) -> FieldDescriptor | None:
-    """Return the field of a name, or of one that differs in case."""
+    """Return the field with a name, or with a name that differs in case."""
     result = message.fields_by_name.get(name)
     return result or next((field for field in message.fields if field.name.upper() == name.upper()), None)
 
 
 def row_reader(message: Descriptor, fields: tuple[tuple[str, SqlType], ...]) -> Convert:
-    """Return what makes a row of a message; a field that it does not have is null."""
+    """Return a function that converts a message to a row. Fields that the message does not have are null."""
     parts = [_field_reader(field_of(message, name), kind) for name, kind in fields]
     return lambda value: tuple(read(value) for read in parts)
 
@@ -48,14 +48,14 @@ def _field_reader(field: FieldDescriptor | None, kind: SqlType) -> Convert:
             read_item = _value_reader(field, item)
             return lambda message: tuple(read_item(part) for part in getattr(message, name))
     read = _value_reader(field, kind)
-    # Without presence, a field that was not set can't be told apart from a default value, so it is never null.
+    # Without presence, an unset field can't be distinguished from its default value, so it is never null.
     if field.has_presence:
         return lambda message: read(getattr(message, name)) if message.HasField(name) else None
     return lambda message: read(getattr(message, name))
 
 
 def _entry_value(read: Convert, entry: Any) -> Any:
-    """Return the value of a map's entry that is a message of its own; one that is left out may be null."""
+    """Return the value of a map entry that is a message. If it is not set, it may be null."""
     if entry.DESCRIPTOR.fields_by_name["value"].has_presence and not entry.HasField("value"):
         return None
     return read(entry.value)
@@ -85,9 +85,9 @@ def _value_reader(field: FieldDescriptor, kind: SqlType) -> Convert:
 
 
 def _decimal(data: bytes) -> Decimal:
-    """Return the whole number that a decimal's bytes are. Raises ValueError."""
+    """Return the unscaled value of a decimal from its bytes. Raises ValueError."""
     if len(data) > _DECIMAL_BYTES:
-        # Before it is converted, which takes seconds for 100,000 bytes.
+        # Check the size first, because converting 100,000 bytes takes seconds.
         raise ValueError(f"a decimal of {len(data)} bytes has more digits than any column holds")
     return Decimal(int.from_bytes(data, "big", signed=True))
 
@@ -97,7 +97,7 @@ def _scalar(kind: SqlType) -> Convert:
 
 
 def row_writer(message: Descriptor, fields: tuple[tuple[str, SqlType], ...]) -> Callable[[Any, Any], None]:
-    """Return what fills a message with a row. Raises TypeError where it has no such field."""
+    """Return a function that fills a message with a row. Raises TypeError if the message lacks a field."""
     parts = [_field_writer(message, name, kind) for name, kind in fields]
 
     def write(made: Any, row: Any) -> None:
@@ -167,7 +167,7 @@ def _same(value: Any) -> Any:
 
 
 def _entries_writer(name: str, write: Callable[[Any, Any], None], key_of: Convert) -> Callable[[Any, Any], None]:
-    """Return what fills a map that is declared as a repeated message of key and value."""
+    """Return a function that fills a map which is declared as a repeated message of key and value."""
 
     def put_entries(made: Any, value: Any) -> None:
         entries = getattr(made, name)
@@ -178,7 +178,7 @@ def _entries_writer(name: str, write: Callable[[Any, Any], None], key_of: Conver
 
 
 def _filler(field: FieldDescriptor, kind: SqlType) -> Callable[[Any, Any], None] | None:
-    """Return what fills a field's message; None: it is a scalar."""
+    """Return a function that fills a field's message, or None if the field is a scalar."""
     message = field.message_type
     if message is None:
         return None

@@ -1,4 +1,4 @@
-"""Types of a schema's named parts, which may contain themselves."""
+"""Types of a schema's named types, which can be recursive."""
 
 from __future__ import annotations
 
@@ -7,19 +7,19 @@ from collections.abc import Callable, Iterable
 from forebay.sql.types import SqlType, StructType
 
 MOST_FIELDS = 10_000
-"""Fields that a schema's columns may have, with those of all types within them."""
+"""Largest number of fields of a schema's columns, including those of all nested types."""
 
 
 class TooManyFields(Exception):
-    """The columns of a schema have more than MOST_FIELDS fields within fields."""
+    """The columns of a schema have more than MOST_FIELDS fields, including nested fields."""
 
 
 class Nesting:
-    """The named types of one schema, each read as often as necessary.
+    """The named types of a schema, which are converted as often as necessary.
 
-    A type that contains itself has no finite STRUCT, so a field is left out if its type contains the field. The same
-    name is therefore another STRUCT at another place, and what a place has depends on the types around it alone, never
-    on what was read before it.
+    A recursive type has no finite STRUCT, so a field is skipped if its type contains the field. A type can therefore be
+    a different STRUCT at a different place. It depends only on the types that contain the place, and not on the order
+    of conversions.
     """
 
     def __init__(self) -> None:
@@ -29,14 +29,14 @@ class Nesting:
         self._fields = 0
 
     def type_of(self, name: str, read: Callable[[], SqlType | None]) -> SqlType | None:
-        """Return the type of a name; None: the type contains the place where it is asked for, or has no counterpart.
+        """Return the type with a name, or None if it contains the current place or has no SQL type.
 
         Args:
             name: The name.
-            read: Returns the type.
+            read: Converts the type.
 
         Raises:
-            TooManyFields: The types unfold to too many fields.
+            TooManyFields: The types expand to too many fields.
         """
         if name in self._known:
             return self._known[name]

@@ -1,4 +1,4 @@
-"""Protocol Buffers' schemas of columns, as ksqlDB registers them, their messages, and columns of messages."""
+"""Conversion of columns to Protocol Buffers schemas in the form that ksqlDB registers, and of messages to columns."""
 
 from __future__ import annotations
 
@@ -60,10 +60,11 @@ def schema_of(columns: tuple[Named, ...], nullable: str) -> str:
     """Return the schema of rows as text.
 
     Args:
-        nullable: how a scalar says that it is null: OPTIONAL, WRAPPER; "": not at all.
+        columns: The columns.
+        nullable: Representation of a null scalar: OPTIONAL, WRAPPER, or "" if null is not possible.
 
     Raises:
-        TypeError: a message can't hold a column.
+        TypeError: A message can't contain a column.
     """
     writing = _Writing(nullable)
     writing.message(MESSAGE, [(column.name, column.type) for column in columns], "")
@@ -89,7 +90,7 @@ class _Writing:
         self.lines.append(f"{indent}}}")
 
     def _option(self, kind: SqlType) -> str:
-        """Return the option of a field, without which readers do not know the digits of a decimal."""
+        """Return the option of a field that declares the digits of a decimal, which readers need."""
         single = kind.item if isinstance(kind, ArrayType) else kind
         if not isinstance(single, DecimalType):
             return ""
@@ -144,7 +145,7 @@ _READ = {
 
 
 def type_of(message: Descriptor) -> SqlType | None:
-    """Return the type of a message; None: it is a decimal whose digits no field declares. Raises TooManyFields."""
+    """Return the SQL type of a message, or None for a decimal without declared digits. Raises TooManyFields."""
     return _sql(message, Nesting())
 
 
@@ -166,7 +167,7 @@ def is_wrapper(message: Descriptor) -> bool:
 
 
 def is_map(field: FieldDescriptor) -> bool:
-    """Return whether a field is a map, declared as one or, as ksqlDB does, as a repeated message of key and value."""
+    """Return whether a field is a map, or a repeated message of key and value, as which ksqlDB declares maps."""
     message = field.message_type
     if message is None or message.GetOptions().map_entry:
         return message is not None
@@ -175,7 +176,7 @@ def is_map(field: FieldDescriptor) -> bool:
 
 
 def is_declared_map(field: FieldDescriptor) -> bool:
-    """Return whether a field that is a map is declared as one."""
+    """Return whether a field is declared as a map."""
     return bool(field.message_type.GetOptions().map_entry)
 
 

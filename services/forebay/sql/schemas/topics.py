@@ -1,4 +1,4 @@
-"""The formats of topics whose records name their schemas."""
+"""Formats of topics whose records contain schema ids."""
 
 from __future__ import annotations
 
@@ -32,14 +32,14 @@ from forebay.sql.types import SqlType
 
 
 def key_of(source: Source) -> Format[tuple[object, ...]]:
-    """Return the format of a topic's keys. Raises TypeError where it can't hold them."""
+    """Return the format of a topic's keys. Raises TypeError if it does not support them."""
     if source.encoding.key not in FRAMED or not source.keys:
         return key_format(source.keys, source.encoding.key_kind)
     return _key(source.keys, source.encoding, source.key_form, source.topic, source.name)
 
 
 def value_of(source: Source) -> Format[tuple[object, ...]]:
-    """Return the format of a topic's values. Raises TypeError where it can't hold them."""
+    """Return the format of a topic's values. Raises TypeError if it does not support them."""
     if source.encoding.value not in FRAMED or not source.values:
         return value_format(source.values, source.encoding)
     return _value(source.values, source.encoding, source.value_form, source.topic)
@@ -90,7 +90,7 @@ def _value(columns: tuple[Named, ...], encoding: Encoding, form: Form, topic: st
 def frame_schema(
     kind: str, columns: tuple[Named, ...], form: Form, subject: str, name: str, *, wraps: bool
 ) -> Codec[tuple[object, ...]]:
-    """Return the codec of rows under a schema: the given schema, else one made of the columns."""
+    """Return the codec of rows with a schema, which is derived from the columns if it is not specified."""
     used = form.columns or columns
     if kind == "AVRO":
         text = form.text or avro.schema_of(used, form.name or name, wraps=wraps)
@@ -106,7 +106,7 @@ def frame_schema(
 
 
 def type_of(kind: str, text: str, name: str) -> SqlType | None:
-    """Return the type of what a schema describes; None: it has no counterpart. Raises ValueError, KeyError."""
+    """Return the SQL type of a schema's values, or None if there is no such type. Raises ValueError, KeyError."""
     if kind == "AVRO":
         return avro.type_of(text)
     if kind == "JSON_SR":

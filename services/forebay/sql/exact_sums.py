@@ -1,7 +1,7 @@
-"""Sums of doubles that are exact in any order, infinite and NaN values included.
+"""Exact sums of doubles, which do not depend on the order of the values. Infinite and NaN values are allowed.
 
-A sum is kept as the few doubles that make it up, so an average of millions is as good as one of two (Shewchuk,
-"Adaptive Precision Floating-Point Arithmetic", 1997; `math.fsum` gives the nearest double of such a sum).
+A sum is stored as a few doubles whose exact sum it is, so that the sum of millions of values has no rounding error
+(Shewchuk, "Adaptive Precision Floating-Point Arithmetic", 1997). `math.fsum` returns the nearest double.
 """
 
 from __future__ import annotations
@@ -11,11 +11,11 @@ from collections.abc import Sequence
 
 
 def finite(parts: Sequence[float], value: float) -> tuple[float, ...]:
-    """Return the doubles that make up a sum with one more finite one, largest first. Raises OverflowError."""
+    """Return the doubles of a sum after adding a finite value, largest first. Raises OverflowError."""
     rest = [*parts, value]
     results = []
-    # Each round takes the nearest double of what is left, until nothing is left. The result depends only on the exact
-    # sum, so the order of the records does not matter.
+    # In each round, take the double that is nearest to the remaining sum, until nothing remains. The result depends
+    # only on the exact sum and not on the order of the records.
     while part := math.fsum(rest):
         results.append(part)
         rest.append(-part)
@@ -23,7 +23,7 @@ def finite(parts: Sequence[float], value: float) -> tuple[float, ...]:
 
 
 def grown(parts: Sequence[float], value: float) -> tuple[float, ...]:
-    """Return the doubles that make up a sum with one more; a sum beyond all doubles is infinite or NaN for good."""
+    """Return the doubles of a sum after adding a value. A sum that is out of range remains infinite or NaN."""
     if parts and not math.isfinite(parts[0]):
         return (parts[0] + value,)
     if not math.isfinite(value):

@@ -10,9 +10,9 @@ from forebay.serde.subjects import connected_meanwhile
 
 
 def send_inserted(kafka: KafkaSettings, service: Service) -> dict[str, int]:
-    """Send the records to topics that never had one, and return their numbers by topic.
+    """Send the records whose topics never had a record. Return the number of records sent, by topic.
 
-    Another start sends nothing, because its topics have records.
+    Later starts send nothing, because the topics then have records.
 
     Raises:
         SqlError, EncodeError: a record can't be written. Unavailable: the broker or the registry can't be reached.
@@ -24,8 +24,8 @@ def send_inserted(kafka: KafkaSettings, service: Service) -> dict[str, int]:
     from forebay.queries.sending import empty_topics, send_records  # noqa: PLC0415 (few services have such statements)
     from forebay.sql.inserting import record_of  # noqa: PLC0415
 
-    # Afterwards, the process has no registry again: code that runs later, such as a test driver's, must not register
-    # its schemas there.
+    # Disconnect from the registry afterwards: code that runs later in this process, such as a test driver, must not
+    # register its schemas there.
     with connected_meanwhile(lambda: shared_registry(kafka.registry())):
         records = [record_of(insert, program.catalog) for insert in program.inserts]
     empty = empty_topics(kafka, sorted({record.topic for record in records}))

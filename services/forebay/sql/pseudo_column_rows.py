@@ -1,4 +1,4 @@
-"""Rows of a declared table's store that have columns of headers, partitions and offsets."""
+"""Rows in a declared table's store that contain columns for headers, partitions or offsets."""
 
 from __future__ import annotations
 
@@ -14,13 +14,14 @@ from forebay.sql.values import RowCodec, hint_of, row_format, tuple_of
 
 
 class KeptRows(RowCodec):
-    """Rows that have more columns than their topic's.
+    """Codec of rows with more columns than the values of their topic.
 
-    Release 0.2 kept the rows of a declared table as its topic has them. Their other columns are read as null.
+    Release 0.2 stored the rows of a declared table in the encoding of its topic. Their additional columns are read as
+    null.
 
     Args:
-        topic: the codec of the topic's values.
-        more: the number of columns that those don't have.
+        topic: Codec of the topic's values.
+        more: Number of additional columns.
     """
 
     def __init__(self, hint: Any, topic: Codec[Any], more: int) -> None:
@@ -40,12 +41,12 @@ class KeptRows(RowCodec):
 
 
 def kept_format(columns: Sequence[Named], topic: Format[Any], more: int) -> Format[Any]:
-    """Return the format of such rows.
+    """Return the format of rows with more columns than the values of their topic.
 
     Args:
-        columns: of the rows; the last ones are those that the topic's values don't have.
-        topic: the format of the topic's values.
-        more: the number of columns that those don't have.
+        columns: Columns of the rows. The additional columns are last.
+        topic: Format of the topic's values.
+        more: Number of additional columns.
     """
     kinds = tuple(column.type for column in columns)
     hint = tuple_of([hint_of(kind) for kind in kinds])

@@ -1,4 +1,4 @@
-"""What the commands that follow a job's changelogs share: options, and the job's settings."""
+"""Options that the commands that follow a job's changelogs share."""
 
 from __future__ import annotations
 
@@ -17,11 +17,9 @@ Command = TypeVar("Command", bound=Callable[..., Any])
 _OPTIONS = (
     click.option("--application", help="Application id of the job. Default: SERVICE."),
     click.option(
-        "--set", "logic", multiple=True, metavar="NAME=VALUE", callback=pairs, help="The settings the job is run with."
+        "--set", "logic", multiple=True, metavar="NAME=VALUE", callback=pairs, help="A setting of the job's logic."
     ),
-    click.option(
-        "--log-format", type=click.Choice(list(FORMATS)), default="text", help="For people or for collectors."
-    ),
+    click.option("--log-format", type=click.Choice(list(FORMATS)), default="text", help="Format of log lines."),
 )
 
 

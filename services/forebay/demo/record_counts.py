@@ -1,4 +1,4 @@
-"""Count the records of topics without reading them."""
+"""Counts the records of topics without reading them."""
 
 from __future__ import annotations
 
@@ -12,15 +12,15 @@ from confluent_kafka.admin import AdminClient, OffsetSpec
 
 from forebay.kafka.settings import KafkaSettings
 
-# Answers that were on their way when the broker went away may never come.
+# Responses that were pending when the broker stopped may never arrive.
 _PATIENCE_S = 5.0
 
 
 class StoredRecords:
-    """Asks for the ends of topics' partitions and takes in the answers later: never waits.
+    """Requests the end offsets of partitions and reads the responses later, without ever waiting.
 
     Args:
-        partitions: how many partitions each topic has, by name.
+        partitions: number of partitions of each topic, by name.
     """
 
     def __init__(self, settings: KafkaSettings, partitions: Mapping[str, int]) -> None:
@@ -37,7 +37,7 @@ class StoredRecords:
         self._count: int | None = None
 
     def ask(self) -> None:
-        """Ask the broker, unless an answer is still awaited."""
+        """Send a request to the broker, unless one is pending."""
         now = time.monotonic()
         if self._answers and now - self._asked_at < _PATIENCE_S:
             return
@@ -45,7 +45,7 @@ class StoredRecords:
         self._answers = list(self._admin.list_offsets(self._asked, request_timeout=_PATIENCE_S).values())
 
     def count(self) -> int | None:
-        """Return how many records the topics hold, as of the last answer; None before the first one."""
+        """Return the number of records in the topics as of the last response; None before the first response."""
         if self._answers and all(answer.done() for answer in self._answers):
             self._take_in()
             self._answers = []
@@ -55,7 +55,7 @@ class StoredRecords:
         try:
             ends = [answer.result().offset for answer in self._answers]
         except KafkaException:
-            # After a restart of the broker this client's metadata are out of date until a request refreshes them.
+            # After a restart of the broker, this client's metadata is out of date until a request refreshes it.
             self._admin.describe_topics(self._topics)
             return
         self._count = sum(ends)

@@ -1,4 +1,4 @@
-"""What a service consists of: the nodes of its topology, or its sub-topologies if they are written by hand."""
+"""The description of a service that `forebay topology` prints: its sub-topologies, steps and stores."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from forebay.builder.nodes import Kind, Node
 from forebay.catalog import Service
 from forebay.job import Job, SubTopology
 from forebay.processor.api import AnyProcessor
-from forebay.processor.declared import declared_stores
+from forebay.processor.bound_stores import declared_stores
 from forebay.stores.binding import Store
 
 _KINDS = {
@@ -36,7 +36,7 @@ _BOUNDS = {
 
 @dataclass(frozen=True, slots=True)
 class StoreFacts:
-    """A store: what it is called, holds and is, and the topic that restores it."""
+    """A store: its name, record type, kind and changelog ("" if it has none)."""
 
     name: str
     record: str
@@ -49,10 +49,10 @@ class StepFacts:
     """A step of a sub-topology.
 
     Args:
-        ident: of the picture's own.
-        after: idents of steps, topics and repartitions it gets its records from, or looks rows up in.
-        stores: names of its stores.
-        looks_up: of those, the ones that nothing comes from.
+        ident: Id, unique in the description.
+        after: Ids of the steps, topics and repartitions that it receives records from or looks up rows in.
+        stores: Names of its stores.
+        looks_up: Those of `after` in which it only looks up rows.
     """
 
     ident: str
@@ -64,7 +64,7 @@ class StepFacts:
 
 @dataclass(frozen=True, slots=True)
 class Sending:
-    """Records that leave a step for a topic or a repartition, by name."""
+    """Records that a step sends to a topic or repartition."""
 
     step: str
     to: str
@@ -73,10 +73,14 @@ class Sending:
 
 @dataclass(frozen=True, slots=True)
 class SubTopologyFacts:
-    """A sub-topology: "" is the first one's name.
+    """A sub-topology.
 
     Args:
-        reads: topics with their records.
+        name: Name of the sub-topology; "" for the first one.
+        reads: Topics that it reads, with the names of their record types.
+        sends: Records that it sends to output topics.
+        hands_over: Records that it sends to repartitions.
+        changelog: Internal changelog of its tasks.
     """
 
     name: str
@@ -90,7 +94,11 @@ class SubTopologyFacts:
 
 @dataclass(frozen=True, slots=True)
 class Picture:
-    """A service: its sub-topologies in order."""
+    """A service and its sub-topologies, in order.
+
+    Args:
+        sides: Names of the dead-letter topic and the late topic.
+    """
 
     service: str
     summary: str
@@ -99,11 +107,11 @@ class Picture:
 
 
 def picture_of(service: Service, job: Job, application: str = "", settings: Any = None) -> Picture:
-    """Return a service's picture.
+    """Return the description of a service.
 
     Args:
-        application: prefix of the changelogs; the service's name by default.
-        settings: of the logic; its defaults unless given.
+        application: Prefix of the changelogs. By default, the service's name.
+        settings: Settings of the logic. By default, the default settings.
     """
     chosen = job.settings() if settings is None else settings
     prefix = application or service.name

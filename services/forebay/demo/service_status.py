@@ -1,4 +1,4 @@
-"""One service under watch: its job's figures, its results, its input."""
+"""Watches a service: the statistics of its job, its results and its input."""
 
 from __future__ import annotations
 
@@ -8,17 +8,17 @@ from collections.abc import Mapping
 from forebay.catalog import Service
 from forebay.demo.history import History
 from forebay.demo.probe import JobProbe
+from forebay.demo.record_counts import StoredRecords
 from forebay.demo.results import ResultReader
-from forebay.demo.stored import StoredRecords
 from forebay.demo.view import ServiceView
 from forebay.kafka.settings import KafkaSettings
 
 
 class WatchedService:
-    """Gathers what is shown of a service.
+    """Collects the state of a service for the view.
 
     Args:
-        partitions: how many its topics have, by name.
+        partitions: number of partitions of its topics, by name.
     """
 
     def __init__(
@@ -32,7 +32,7 @@ class WatchedService:
         self._stored = StoredRecords(settings, {topic.name: partitions[topic.name] for topic in service.inputs})
 
     def look(self) -> ServiceView:
-        """Return how the service is now."""
+        """Return the current state of the service."""
         self._stored.ask()
         state = self.probe.state()
         self.ready = self.ready or state.ok
@@ -51,5 +51,5 @@ class WatchedService:
         )
 
     def close(self) -> None:
-        """Leave the broker."""
+        """Close the clients of the broker."""
         self._reader.close()

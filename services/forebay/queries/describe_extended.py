@@ -1,4 +1,4 @@
-"""DESCRIBE ... EXTENDED: a stream or table with the queries that read and write it, and their lag."""
+"""DESCRIBE ... EXTENDED: a stream or table, the queries that read and write it, and their lag."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from forebay.sql.program import Program
 from forebay.sql.syntax import Command
 
 Lag = Callable[[Sequence[str]], Mapping[str, int]]
-"""Returns the records that the job has not read yet of each topic; topics that it does not read are left out."""
+"""Returns the number of records that the job has not read yet, by topic, without topics that it does not read."""
 
 
 def describe_extended(program: Program, command: Command, lag: Lag) -> Iterator[dict[str, Any]]:
-    """Yield the lines of an answer. Raises SqlError, Unavailable."""
+    """Yield the lines of the response. Raises SqlError, Unavailable."""
     source = program.catalog.get(command.subject, command.place)
     queries = (*program.queries, *program.waiting)
     writers = [query for query in queries if query.target.name == source.name]

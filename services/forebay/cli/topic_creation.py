@@ -1,4 +1,4 @@
-"""Topics of a job and of its producers, made where they are missing."""
+"""Functions that create the missing topics of jobs and producers."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ from forebay.runtime.driver.prepare import count_tasks
 def create_missing(
     kafka: KafkaSettings, service: Service, application: str, tasks: int, max_downtime_ms: int = MAX_DOWNTIME_MS
 ) -> tuple[str, ...]:
-    """Create the topics of a job that don't exist, its own with a partition per task; give their names.
+    """Create the missing topics of a job, and return their names. Its own topics get one partition per task.
 
-    Those that exist otherwise than declared are for the start to judge.
+    Existing topics that differ from their declaration are ignored here: the start of the job checks them.
 
     Args:
-        tasks: 0 for as many as the changelogs have, else the first input.
-        max_downtime_ms: for which compacted inputs keep every record.
+        tasks: 0: as many as the changelogs have partitions, or the first input if there are no changelogs yet.
+        max_downtime_ms: time for which compacted inputs keep every record.
 
     Raises:
         TopicsUnfit: an input's partitions are not a multiple of the tasks. KafkaRefused, KafkaUnavailable.
@@ -40,7 +40,7 @@ def create_missing(
     rescaling = rescale_topic(application)
     before = admin.partitions([*(topic.name for topic in job.topics(application, tasks)), rescaling])
     if rescaling in before:
-        return ()  # what is missing now is for `forebay rescale` to make; the start says so
+        return ()  # `forebay rescale` was interrupted and must create the rest; the start of the job reports that
     with suppress(TopicsDiffer):
         admin.create(spec_of(topic) for topic in shared)
     count = count_tasks(kafka, service, application, tasks)
@@ -51,10 +51,10 @@ def create_missing(
 
 
 def create_input(kafka: KafkaSettings, service: str, topic: str, name: str = "") -> None:
-    """Create a service's input under a name if it is not there; one of a service out of the table is left alone.
+    """Create an input topic of a service, called `name`, if it is missing. Do nothing for an unknown service.
 
     Raises:
-        KafkaRefused, KafkaUnavailable: the broker says no, or nothing.
+        KafkaRefused, KafkaUnavailable: the broker refuses, or does not answer.
     """
     try:
         inputs = find_service(service).inputs

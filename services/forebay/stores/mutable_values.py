@@ -1,4 +1,4 @@
-"""Rows whose values can be changed in place: the task keeps their bytes."""
+"""Rows with mutable values, of which the task stores the bytes."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ V = TypeVar("V")
 class CopiedRows(Rows[V]):
     """Rows that are encoded at each put and decoded at each get.
 
-    Logic that changes an object after it put it, or an object that the store returned, does not change the row.
-    What a get returns is what a task that starts again reads. Arguments are those of `Rows`.
+    If logic changes an object that it put, or that the store returned, the row does not change. A get returns the value
+    that a restarted task would read. The arguments are those of `Rows`.
     """
 
     def __init__(

@@ -1,4 +1,4 @@
-"""What a pipeline works on between two of its steps: the builder's objects, with the types of KSML."""
+"""The intermediate results of a pipeline: the builder's objects, with KSML's types."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from forebay.operators.folds import Fold
 
 @dataclass(frozen=True)
 class Piece:
-    """Something with keys and values."""
+    """A stream or table with its key and value types."""
 
     key: Type
     value: Type
@@ -31,7 +31,7 @@ class StreamPiece(Piece):
 
 @dataclass(frozen=True)
 class TablePiece(Piece):
-    """A table; `windows` are those its keys have."""
+    """A table. `windows` are the windows of its keys."""
 
     table: Table[Any, Any]
     windows: AnyWindows | None = None
@@ -39,14 +39,14 @@ class TablePiece(Piece):
 
 @dataclass(frozen=True)
 class GlobalPiece(Piece):
-    """A table that every task has whole."""
+    """A global table, of which every task has all rows."""
 
     table: GlobalTable[Any, Any]
 
 
 @dataclass(frozen=True)
 class GroupedPiece(Piece):
-    """A stream by groups, in windows if there are any; `folds` are those of cogroup."""
+    """A grouped stream, optionally windowed. `folds` are the aggregations of cogroup."""
 
     grouped: GroupedStream[Any, Any]
     windows: AnyWindows | None = None
@@ -56,7 +56,7 @@ class GroupedPiece(Piece):
 
 @dataclass(frozen=True)
 class GroupedTablePiece(Piece):
-    """A table by groups: its values are pairs of group and value."""
+    """A grouped table, whose values are pairs of group and value."""
 
     grouped: GroupedTable[Any, Any]
 

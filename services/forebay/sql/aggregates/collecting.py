@@ -1,4 +1,4 @@
-"""Aggregates that keep values: the first, the last, lists, sets, the largest, counts of each."""
+"""Aggregates whose state contains values: first and last values, lists, sets, largest values, and histograms."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from forebay.sql.types import BIGINT, BOOLEAN, STRING, ArrayType, MapType, SqlTy
 from forebay.sql.values import hint_of, many, tuple_of
 
 LIMIT = 1000
-"""How many keys HISTOGRAM counts."""
+"""Largest number of keys of HISTOGRAM."""
 
 
 def _at_offset(arguments: Sequence[Argument], name: str, *, latest: bool) -> Aggregate:
-    """Return the aggregate of the first or last values by arrival."""
+    """Return the aggregate of the first or last values in the order of arrival."""
     usage = f"write {name}(column[, how many][, whether nulls are left out])"
     rest = list(arguments[1:])
     if not arguments or len(rest) > 2 or not all(argument.is_literal for argument in rest):
@@ -48,19 +48,19 @@ def _at_offset(arguments: Sequence[Argument], name: str, *, latest: bool) -> Agg
 
 @aggregate("LATEST_BY_OFFSET")
 def latest(arguments: Sequence[Argument]) -> Aggregate:
-    """Return LATEST_BY_OFFSET: the last value that came, or the last few."""
+    """Return LATEST_BY_OFFSET, the last value or the last few values in the order of arrival."""
     return _at_offset(arguments, "LATEST_BY_OFFSET", latest=True)
 
 
 @aggregate("EARLIEST_BY_OFFSET")
 def earliest(arguments: Sequence[Argument]) -> Aggregate:
-    """Return EARLIEST_BY_OFFSET: the first value that came, or the first few."""
+    """Return EARLIEST_BY_OFFSET, the first value or the first few values in the order of arrival."""
     return _at_offset(arguments, "EARLIEST_BY_OFFSET", latest=False)
 
 
 @aggregate("COLLECT_LIST")
 def collect_list(arguments: Sequence[Argument]) -> Aggregate:
-    """Return COLLECT_LIST: every value, nulls among them."""
+    """Return COLLECT_LIST, the array of all values including nulls."""
     kind = _one(arguments, "COLLECT_LIST")
     return Aggregate(
         ArrayType(kind),
@@ -83,7 +83,7 @@ def _without_last(kept: tuple[Any, ...], x: Any) -> tuple[Any, ...]:
 
 @aggregate("COLLECT_SET")
 def collect_set(arguments: Sequence[Argument]) -> Aggregate:
-    """Return COLLECT_SET: each value once, null among them."""
+    """Return COLLECT_SET, the array of the distinct values including null."""
     kind = _one(arguments, "COLLECT_SET")
     return Aggregate(
         ArrayType(kind),
@@ -96,7 +96,8 @@ def collect_set(arguments: Sequence[Argument]) -> Aggregate:
 
 
 def _with_value(kept: tuple[Any, ...], value: Any) -> tuple[Any, ...]:
-    # A search costs a tenth of distinct(), which hashes all values. It compares as Python does, so not doubles.
+    # A linear search takes a tenth of the time of distinct(), which hashes all values. It compares like Python, so it
+    # can't be used for doubles.
     is_simple = isinstance(value, int | str | bytes)
     known = value in kept if is_simple else identity(value) in map(identity, kept)
     return kept if known else (*kept, value)
@@ -110,7 +111,7 @@ def _one(arguments: Sequence[Argument], name: str) -> SqlType:
 
 @aggregate("COUNT_DISTINCT")
 def count_distinct(arguments: Sequence[Argument]) -> Aggregate:
-    """Return COUNT_DISTINCT: how many different values; exact, so each is kept."""
+    """Return COUNT_DISTINCT, the exact number of distinct values. The state contains all of them."""
     kind = _one(arguments, "COUNT_DISTINCT")
     return Aggregate(
         BIGINT,
@@ -124,7 +125,7 @@ def count_distinct(arguments: Sequence[Argument]) -> Aggregate:
 
 @aggregate("HISTOGRAM")
 def histogram(arguments: Sequence[Argument]) -> Aggregate:
-    """Return HISTOGRAM: how often each text came; of a thousand texts at most. Nulls count as the text `null`."""
+    """Return HISTOGRAM, the number of occurrences of up to 1,000 texts. Nulls are counted as the text `null`."""
     if _one(arguments, "HISTOGRAM") != STRING:
         raise TypeError("write HISTOGRAM(a text): CAST the value to STRING")
 
@@ -177,19 +178,19 @@ def _largest(arguments: Sequence[Argument], name: str, *, once: bool) -> Aggrega
 
 @aggregate("TOPK")
 def topk(arguments: Sequence[Argument]) -> Aggregate:
-    """Return TOPK: the largest values, each as often as it came."""
+    """Return TOPK, the largest values including duplicates."""
     return _largest(arguments, "TOPK", once=False)
 
 
 @aggregate("TOPKDISTINCT")
 def topk_distinct(arguments: Sequence[Argument]) -> Aggregate:
-    """Return TOPKDISTINCT: the largest different values."""
+    """Return TOPKDISTINCT, the largest distinct values."""
     return _largest(arguments, "TOPKDISTINCT", once=True)
 
 
 @aggregate("ATTR")
 def attribute(arguments: Sequence[Argument]) -> Aggregate:
-    """Return ATTR: the value that all rows have; null where they differ."""
+    """Return ATTR, the value that all rows have, or null if they differ."""
     kind = _one(arguments, "ATTR")
 
     def change(kept: tuple[Any, ...], x: Any, by: int) -> tuple[Any, ...]:

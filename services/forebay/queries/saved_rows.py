@@ -11,25 +11,26 @@ from typing import IO
 
 from forebay.runtime.changelog.sub_topology_log import SubTopologyLog
 from forebay.runtime.protocol.position import TaskPosition
-from forebay.stores.copies import CopyTable, copy_file
+from forebay.stores.standby_tables import CopyTable, copy_file
 from forebay.utils.private import make_private_directory
 
 _FORMAT = 1
 
 
 class FilesInUse(Exception):
-    """Another process keeps its rows in this directory; the message says which, and what to do."""
+    """Another process keeps its rows in this directory. The message names it, and the remedy."""
 
 
 @dataclass(frozen=True, slots=True)
 class Mark:
-    """Where a table stands.
+    """The position of a table in a file.
 
     Args:
-        stores: what its rows are: another job, or other stores, can't use them.
-        position: of the last batch it contains, JSON.
-        offsets: next ones of its changelogs.
-        committed_ms: when that batch was written; read_s: when the changelogs were read the last time, since 1970.
+        stores: description of its stores. Another job, or other stores, can't use the rows.
+        position: position of the last commit that it contains, as JSON.
+        offsets: next offsets to read, by changelog.
+        committed_ms: time of that commit, ms since the epoch.
+        read_s: when the changelogs were last read, seconds since the epoch.
     """
 
     stores: str
@@ -41,20 +42,20 @@ class Mark:
 
     @property
     def tag(self) -> bytes:
-        """The table's tag."""
+        """The tag to store with the table: this position as JSON."""
         return json.dumps(asdict(self), separators=(",", ":")).encode()
 
     @property
     def found(self) -> TaskPosition:
-        """The position."""
+        """The position of the last commit that the table contains."""
         return TaskPosition.from_json(self.position.encode())
 
 
 def mark_of(table: CopyTable, log: SubTopologyLog, not_before_s: float) -> Mark | None:
-    """Return a table's position; None: it can't be resumed.
+    """Return the position of a table; None if reading can't resume there.
 
     Args:
-        not_before_s: time since when the changelogs keep all deletes, in seconds since 1970.
+        not_before_s: begin of the time for which the changelogs keep all deletes, seconds since the epoch.
     """
     try:
         mark = Mark(**json.loads(table.tag))
@@ -66,15 +67,15 @@ def mark_of(table: CopyTable, log: SubTopologyLog, not_before_s: float) -> Mark 
 
 
 def stores_of(log: SubTopologyLog) -> str:
-    """Return what the rows of a sub-topology are, as text."""
+    """Return a text that describes the stores of a sub-topology."""
     return ", ".join(f"{store.name} {store.kind} {store.format}" for store in log.stores)
 
 
 class Files:
-    """The files of an application's replicas, in a directory of this process alone.
+    """The files of an application's replicas, in a directory that is locked for this process.
 
     Raises:
-        FilesInUse: another process has it.
+        FilesInUse: another process has locked it.
     """
 
     def __init__(self, directory: Path, application: str) -> None:
@@ -90,7 +91,7 @@ class Files:
             holder = self._lock.read().strip() or "another process"
             self._lock.close()
             raise FilesInUse(
-                f"{directory} holds the rows of {holder}: give each query server a directory of its own"
+                f"{directory} holds the rows of {holder}: use a separate directory for each query server"
             ) from error
         self._lock.truncate(0)
         self._lock.write(f"process {os.getpid()}")
@@ -101,5 +102,5 @@ class Files:
         return CopyTable(copy_file(str(self._directory), self._application, sub_topology, task))
 
     def close(self) -> None:
-        """Let others have the directory."""
+        """Unlock the directory."""
         self._lock.close()

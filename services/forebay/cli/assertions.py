@@ -13,7 +13,7 @@ _EVERY_S = 0.2
 
 
 def check_assertions(kafka: KafkaSettings, service: Service) -> None:
-    """Wait for what ASSERT TOPIC demands. Raises SqlError when a statement's time is over."""
+    """Wait until the service's ASSERT TOPIC statements are true. Raises SqlError at a statement's timeout."""
     job = load_job(service.job)
     program = None if job.program is None else job.program()
     if program is None or not program.assertions:

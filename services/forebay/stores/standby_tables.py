@@ -1,4 +1,4 @@
-"""Warm copies of tasks' tables: kept by a process that follows the changelogs, read by a task that starts."""
+"""Warm copies of tasks' tables, which a standby maintains from the changelogs and a starting task reads."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ _DAMAGED = (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB)
 
 
 class CopyTable:
-    """A table in a SQLite file that lasts, and that others may read while it is written (implements `Table`).
+    """A table in a persistent SQLite file, which other processes may read while it is written (implements `Table`).
 
-    One process writes it. Rows and tag change together, so a reader sees both as of one commit. The sizes of stores do
-    not include rows that were in the file before.
+    One process writes it. Rows and tag change atomically, so a reader sees both as of the same commit. The sizes of
+    stores do not include rows that were in the file when it was opened.
     """
 
     def __init__(self, file: Path) -> None:
@@ -40,7 +40,7 @@ class CopyTable:
             self._anew()
 
     def _anew(self) -> None:
-        """Begin with a new file: this one is damaged."""
+        """Replace a damaged file by a new one."""
         self._db.close()
         for ending in ("", "-wal", "-shm"):
             self.file.with_name(f"{self.file.name}{ending}").unlink(missing_ok=True)
@@ -48,10 +48,10 @@ class CopyTable:
 
     def _begin(self) -> None:
         make_private_file(self.file)
-        # One thread at a time uses a table, but not always the same.
+        # Only one thread at a time uses a table, but not always the same one.
         self._db = sqlite3.connect(self.file, isolation_level=None, cached_statements=32, check_same_thread=False)
-        # Not synced: a lost copy costs a longer replay. With a write-ahead log, a task reads the copy as of one commit
-        # while its standby writes the next.
+        # Do not sync, because a lost copy only costs a longer replay. With a write-ahead log, a task can read the copy
+        # as of one commit while the standby writes the next one.
         for pragma in ("synchronous=OFF", "journal_mode=WAL"):
             self._db.execute(f"PRAGMA {pragma}")
         self._db.execute(_ROWS)
@@ -104,7 +104,7 @@ class CopyTable:
 
     def apply(self, changes: Iterable[Change], tag: bytes) -> None:
         self._tag = NO_TAG
-        # The tag is gone until COMMIT: if a change fails, the table must not look as it did at its last commit.
+        # The table has no tag until COMMIT, so that after a failure it is not mistaken for that of the last commit.
         db, size, count, noted = self._db, self._bytes, self._count, self._sizes.add
         db.execute("BEGIN")
         for key, value in changes:
@@ -150,24 +150,24 @@ class CopyTable:
 
 
 def copy_file(directory: str, application: str, sub_topology: int, task: int) -> Path:
-    """Return the file of a task's warm copy."""
+    """Return the path of a task's warm copy."""
     return Path(directory) / f"{application}-{sub_topology}-{task}.sqlite"
 
 
 def load_copy(file: Path, table: Table) -> bool:
-    """Fill `table` from a warm copy, with the copy's tag; False, and an empty table, if no copy is usable."""
+    """Load a warm copy and its tag into `table`. If there is no usable copy, clear the table and return False."""
     if not file.exists():
         return False
     try:
         with closing(sqlite3.connect(f"{file.resolve().as_uri()}?mode=ro", uri=True, isolation_level=None)) as db:
             db.execute("BEGIN")
-            # In one read transaction with the rows: the standby continues to write, and the tag must be theirs.
+            # Read the tag and the rows in one transaction. The standby continues to write, and the tag must be theirs.
             state = db.execute("SELECT tag FROM state").fetchone()
             if state is None or bytes(state[0]) == NO_TAG:
                 return False
             table.clear()
             for rows in _portions(db):
-                # No commit has this tag. The last call gives the real one, so that a part of a copy is never trusted.
+                # No commit has this tag. The last call sets the real one, so that a partial copy is never used.
                 table.apply(rows, b"copying")
             table.apply((), bytes(state[0]))
             assert table.tag == bytes(state[0]), f"{file}: the table is not of the copy's commit"

@@ -1,4 +1,4 @@
-"""A job that a console watches: its name, and where its pages are."""
+"""A job that the console watches, and requests to its pages."""
 
 from __future__ import annotations
 
@@ -12,17 +12,17 @@ from forebay.catalog import Service
 
 _SECONDS = 3.0
 _DIRECT = urllib.request.build_opener(urllib.request.ProxyHandler({}))
-"""Jobs are in the same machine or cluster: no proxy stands between."""
+"""An opener without a proxy, because jobs run on the same machine or in the same cluster."""
 
 
 @dataclass(frozen=True, slots=True)
 class WatchedJob:
-    """A job under watch.
+    """A job that the console watches.
 
     Args:
         application: its application id.
-        page: URL of its /metrics and /readyz; "" where it serves none: its tasks' reports are read from the broker.
-        queries: URL of a query server of its stores; "": none is named.
+        page: URL of its /metrics and /readyz; "": its tasks' reports are read from the broker instead.
+        queries: URL of the query server of its stores; "": none is specified.
     """
 
     service: Service
@@ -37,7 +37,7 @@ class WatchedJob:
 
 
 class WrongAddress(ValueError):
-    """An address is not a http URL; the message says what to write."""
+    """An address is not an http URL. The message contains the remedy."""
 
 
 def checked_url(url: str) -> str:
@@ -53,11 +53,11 @@ def checked_url(url: str) -> str:
 
 
 class NoAnswer(Exception):
-    """A page does not answer; the message says why."""
+    """A page does not answer. The message contains the reason."""
 
 
 def page(url: str, token: str = "") -> tuple[int, str]:
-    """Return a page's status and text, waiting three seconds at most. Raises NoAnswer."""
+    """Return a page's status and text, with a timeout of three seconds. Raises NoAnswer."""
     request = urllib.request.Request(url, headers={"Authorization": f"Bearer {token}"} if token else {})
     try:
         try:

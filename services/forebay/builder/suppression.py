@@ -1,14 +1,14 @@
-"""Nodes that hold a table's changes back: suppress."""
+"""The node that holds back a table's changes (suppress)."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from functools import partial
 from typing import Any
 
 from forebay.builder.keys import split_row
-from forebay.builder.nodes import Bound, Flow, Kind, Made, Node
+from forebay.builder.nodes import Bound, Flow, Kind, Made, Node, TopologyError
 from forebay.operators.closing import Closing
 from forebay.operators.suppress import Suppress, Until, UntilWindowCloses, WhenFull
 from forebay.operators.table import Change
@@ -16,10 +16,33 @@ from forebay.processor.api import Context, Timer
 from forebay.stores.buffers import SuppressBuffer, Suppressed
 
 
+def check_closing(parent: Node, until: UntilWindowCloses, name: str) -> None:
+    """Raise TopologyError if results would be emitted before the windows of the table close."""
+    for node in _windowed_before(parent):
+        # After its own windows close, the aggregate changes no result. A later time only delays the results.
+        if until.windows.closed_until(0) > node.windows.closed_until(0):
+            raise TopologyError(
+                f"{name}: the windows of UntilWindowCloses close earlier than those of the aggregate at {node.where}, "
+                "so a result could be sent before it is final: pass the same windows, with their grace"
+            )
+
+
+def _windowed_before(node: Node) -> Iterator[Node]:
+    """Yield the nearest nodes at or before a node that aggregate by window."""
+    waiting, seen = [node], set[Node]()
+    while waiting:
+        node = waiting.pop()
+        if node.windows is not None:
+            yield node
+        elif node not in seen:
+            seen.add(node)
+            waiting += node.parents
+
+
 def suppression_node(
     parent: Node, until: Until, store: str, max_records: int | None, max_bytes: int | None, when_full: WhenFull
 ) -> Node:
-    """Return the node that lets a table's updates through when their time has come, the newest of each key."""
+    """Return the node that holds back a table's updates until they are due, and then emits the newest of each key."""
     declared: SuppressBuffer[Any] = SuppressBuffer(store, parent.value)
     in_windows = isinstance(until, UntilWindowCloses)
 
@@ -31,7 +54,8 @@ def suppression_node(
         closing = Closing(buffer.marks, f"release: {store}")
 
         def give(released: Iterable[Suppressed[Any]], ctx: Context[Any]) -> None:
-            # A row that fails leaves the buffer. It affects neither other rows nor the record that made it due.
+            # A row that fails leaves the buffer. The failure affects neither other rows nor the record that made it
+            # due.
             for row in released:
                 # Report the failure under the record's key. The row text also contains the window, which no input
                 # record has.
@@ -39,7 +63,7 @@ def suppression_node(
                 bound.apart(Timer(row.timestamp, closing.timer, key), partial(give_one, row), ctx)
 
         def give_one(row: Suppressed[Any], ctx: Context[Any]) -> None:
-            # A window's final result replaces nothing. After a time limit the old value is unknown, so operators that
+            # A window's final result has no old value. After a time limit the old value is unknown, and operators that
             # need it refuse the table (`knows_old`).
             out(row.key, Change(row.key, row.value, None, row.timestamp), row.timestamp, ctx)
 
@@ -50,7 +74,7 @@ def suppression_node(
         def flow(key: Any, change: Change[Any], timestamp: int, ctx: Context[Any]) -> None:
             window = split_row(key)[1] if in_windows else None
             operator.put(key, window, change.new, timestamp, ctx.closing_time)
-            # A join that waits for the rest of the record would take the released rows for rows of that record.
+            # A join that is deferred until the end of the record would treat the released rows as rows of that record.
             if not bound.after_record(out, Timer(ctx.closing_time, closing.timer, ""), release, ctx):
                 give(operator.release(ctx.closing_time), ctx)
             due = next_release()
