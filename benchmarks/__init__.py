@@ -1,1 +1,1 @@
-"""Measured, never asserted: each benchmark prints its figures and a ratio to a reference of the same run."""
+"""Benchmarks, which print measurements and their ratio to a reference in the same run. They assert nothing."""

@@ -1,4 +1,4 @@
-"""All benchmarks, one after the other."""
+"""Command that runs all benchmarks one after the other."""
 
 from __future__ import annotations
 

@@ -1,10 +1,10 @@
-"""Drains a backlog of a service's events, exactly once, every output written.
+"""CPU time and throughput of a job that processes a backlog of a service's events exactly once.
 
     python -m benchmarks.backlog [SERVICE ...] [--events 2000000] [--keys 1000 --keys 100000]
 
-CPU is that of the job's whole process tree (JVM start included), in microseconds per event. The reference, in the
-same run, only consumes and decodes the same records, in one process. Events are shared equally between the inputs of a
-service that has several.
+CPU time is that of the job's whole process tree, including the start of the JVM, in microseconds per event. The
+reference in the same run is a process that only consumes and decodes the same records. If a service has several inputs,
+they have the same number of events.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ from forebay.producing.sources import source_of
 @click.option("--keys", multiple=True, default=(1_000, 100_000), help="Keys; 100,000 for user-sessions only.")
 @click.option("--arguments", default="", help="Further arguments of `forebay run`.")
 def main(services: tuple[str, ...], events: int, keys: tuple[int, ...], arguments: str) -> None:
-    """Measure."""
+    """Run the benchmark."""
     for name in services or ("user-sessions",):
         service = find_service(name)
         for count in keys:
@@ -48,7 +48,7 @@ def main(services: tuple[str, ...], events: int, keys: tuple[int, ...], argument
 
 
 def fill(kafka: KafkaSettings, service: Service, events: int, keys: int) -> None:
-    """Write the backlog."""
+    """Write the backlog to the input topics."""
     share = events // len(service.inputs)
     for topic, codec in codecs(kafka, service).items():
         options = Options(rate=0, count=share, keys=keys, seed=1)
@@ -67,7 +67,7 @@ def codecs(kafka: KafkaSettings, service: Service) -> dict[str, Codec[object]]:
 
 
 def reference(kafka: KafkaSettings, service: Service, events: int) -> tuple[float, float]:
-    """Consume and decode everything; give CPU microseconds per event and seconds."""
+    """Consume and decode all records. Return CPU time (µs per event) and elapsed seconds."""
     decoders = {topic: codec.decode for topic, codec in codecs(kafka, service).items()}
     consumer = Consumer(kafka.consumer(**{"group.id": "bench-reference"}))
     consumer.assign([TopicPartition(topic, partition, 0) for topic in decoders for partition in range(4)])
@@ -85,7 +85,7 @@ def reference(kafka: KafkaSettings, service: Service, events: int) -> tuple[floa
 
 
 def measure(home: Path, service: Service, events: int, reference_us: float, arguments: list[str]) -> None:
-    """Run the job over the backlog and print its figures."""
+    """Run the job on the backlog and print the measurements."""
     job = JobProcess(home, service.name, "--trigger", "available-now", *arguments)
     seconds = job.wait()
     us = {kind: cpu / events * 1e6 for kind, cpu in job.usage.cpu.items()}

@@ -1,4 +1,4 @@
-"""What the benchmarks share: a platform of their own, the job as a process, CPU and memory of its process tree."""
+"""Helpers of the benchmarks: a separate platform, the job as a child process, CPU and memory of its process tree."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ TOPIC = "user_activity"
 
 @contextmanager
 def platform(service: str = SERVICE) -> Iterator[tuple[Path, KafkaSettings]]:
-    """Yield a platform in a directory of its own, with a service's topics."""
+    """Yield a platform in a temporary directory, with the topics of a service."""
     with tempfile.TemporaryDirectory(prefix="forebay-bench-") as home:
         embedded = Platform(Path(home))
         endpoints = embedded.up(SilentProgress())
@@ -49,14 +49,14 @@ def platform(service: str = SERVICE) -> Iterator[tuple[Path, KafkaSettings]]:
 
 @dataclass
 class Usage:
-    """CPU seconds by kind of process, and the peak of resident memory of all of them together, in bytes."""
+    """CPU time (s) by kind of process, and the peak of the resident memory of all processes together (bytes)."""
 
     cpu: dict[str, float] = field(default_factory=lambda: defaultdict(float))
     peak_bytes: int = 0
 
 
 class JobProcess:
-    """The job as a child process, measured from outside every half second."""
+    """The job as a child process. Its CPU time and memory are sampled every half second."""
 
     def __init__(self, home: Path, service: str, *arguments: str, command: str = "run") -> None:
         self.port = free_port()
@@ -76,11 +76,11 @@ class JobProcess:
         self._sampler.start()
 
     def log(self) -> str:
-        """Return what it wrote."""
+        """Return the text of its log."""
         return Path(self._log.name).read_text()
 
     def wait_until_it_runs(self, seconds: float = 180.0) -> None:
-        """Wait until the job's tasks have begun to read."""
+        """Wait until the job's tasks have started to read."""
         deadline = time.monotonic() + seconds
         while not self.value("forebay_last_commit_timestamp_seconds"):
             if time.monotonic() > deadline or self.process.poll() is not None:
@@ -88,7 +88,7 @@ class JobProcess:
             time.sleep(0.2)
 
     def cpu(self) -> dict[str, float]:
-        """Return the CPU seconds that its processes took so far, by kind."""
+        """Return the CPU time (s) of its processes so far, by kind of process."""
         self._measure()
         results: dict[str, float] = defaultdict(float)
         for kind, seconds in list(self._cpu.values()):
@@ -96,7 +96,7 @@ class JobProcess:
         return results
 
     def wait(self) -> float:
-        """Wait for its end; return the seconds from the first reported records to the last."""
+        """Wait until the job ends. Return the seconds between the first and the last reported records."""
         self.process.wait()
         self._done.set()
         self._sampler.join()
@@ -107,7 +107,7 @@ class JobProcess:
         return self._last - self._first
 
     def stop(self) -> None:
-        """End it by SIGTERM."""
+        """End the job with SIGTERM."""
         os.kill(self.process.pid, signal.SIGTERM)
         self.wait()
 
@@ -124,7 +124,7 @@ class JobProcess:
         self._sampler.join()
 
     def value(self, name: str, **labels: str) -> float:
-        """Return the sum of a metric over the labels not given."""
+        """Return the sum of a metric over all labels that are not specified."""
         wanted = set(labels.items())
         return sum(
             v

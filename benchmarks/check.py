@@ -1,9 +1,10 @@
-"""Compare today's costs with stored ones, as ratios to a reference in the same run, and name what became worse.
+"""Comparison of the current costs of store operations with stored costs, to find operations that became slower.
 
     python -m benchmarks.check [--store]
 
-Each store type's operations on both backends, relative to a dict or SQLite with the same codec (see `stores`). A ratio
-depends less on the machine and its load than a time does. `ratios.json` has the stored ones; `--store` replaces them.
+Costs are measured for the operations of each store type on both backends. A cost is the ratio to the CPU time of a dict
+or SQLite with the same codec in the same run (see `stores`), because a ratio depends less on the machine and its load
+than a time. `ratios.json` contains the stored costs. `--store` replaces them.
 """
 
 from __future__ import annotations
@@ -23,11 +24,11 @@ from forebay.testing.bench import Backend
 FILE = Path(__file__).with_name("ratios.json")
 KEYS = 10_000
 WORSE = 1.5
-"""Ratios of two runs of the same code differ by a quarter, and on an overloaded machine by more."""
+"""Smallest growth that is reported. Ratios of two runs of the same code differ by a quarter, or more under load."""
 
 
 def measure_ratios() -> dict[str, float]:
-    """Return how many times the reference's CPU time each operation takes."""
+    """Return the ratio of each operation's CPU time to that of the reference."""
     ratios = {}
     for backend in Backend:
         reference = measure_reference(backend, KEYS)
@@ -44,7 +45,7 @@ def measure_ratios() -> dict[str, float]:
 
 
 def worse(stored: dict[str, float], ratios: dict[str, float]) -> list[str]:
-    """Return a line for each operation whose ratio grew, the largest growth first."""
+    """Return a line for each operation whose ratio has grown, with the largest growth first."""
     grown = {name: ratio / stored[name] for name, ratio in ratios.items() if name in stored}
     names = sorted((name for name in grown if grown[name] > WORSE), key=lambda name: -grown[name])
     return [f"{name}: {ratios[name]} times the reference, {stored[name]} before" for name in names]
@@ -53,7 +54,7 @@ def worse(stored: dict[str, float], ratios: dict[str, float]) -> list[str]:
 @click.command()
 @click.option("--store", is_flag=True, help="Replace the stored ratios.")
 def main(store: bool) -> None:
-    """Compare, and print what became worse."""
+    """Compare the costs, and print the operations that became slower."""
     ratios = measure_ratios()
     if store:
         FILE.write_text(json.dumps(ratios, indent=1) + "\n")

@@ -1,10 +1,10 @@
-"""What install, scaling and losses cost in a cluster, and what its pods hold. The cluster is KUBECONFIG's.
+"""Duration of installations, scaling, upgrades and pod losses in a Kubernetes cluster, and the memory of the pods.
 
     python -m benchmarks.cluster [--repeat 3] [--executors 3] [--all] [--object-store]
 
-E2E_TAG and E2E_LOAD say where images come from (integration-tests/cluster/conftest.py). The job is user-sessions with 4
-tasks at 200 events/s; times are those of a consumer of its committed outputs, through a forwarded port. The reference,
-in the same run, is a pod of the same image that says its version and ends.
+The cluster is that of KUBECONFIG. E2E_TAG and E2E_LOAD specify the images (integration-tests/cluster/conftest.py). The
+job is user-sessions with 4 tasks and 200 events/s. Times are measured by a consumer of its committed outputs, through a
+forwarded port. The reference in the same run is a pod of the same image that prints its version and ends.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ _MEMORY = (
 @click.option("--all", "everything", is_flag=True, help="At last install all services and producers, at 20 events/s.")
 @click.option("--object-store", is_flag=True, help="The checkpoint in an S3 server made for tests, not on a volume.")
 def main(repeat: int, executors: int, everything: bool, object_store: bool) -> None:
-    """Measure."""
+    """Run the benchmark."""
     tag = tag_in_cluster()
     release = Release(Namespace.create_restricted(), SERVICE, PRODUCER, tag)
     if object_store:
@@ -60,9 +60,9 @@ def main(repeat: int, executors: int, everything: bool, object_store: bool) -> N
 
 
 def measure_one(release: Release, repeat: int, executors: int) -> None:
-    """Install one service with its producer, scale it to so many executors, delete its pods, upgrade it.
+    """Install a service with its producer, scale it out, delete its pods, and upgrade it.
 
-    Where that fails, pods' logs are kept in e2e-failures.
+    If a step fails, the logs of the pods are stored in e2e-failures.
     """
     failures: Path | None = Path("e2e-failures") / release.namespace.name
     try:
@@ -96,7 +96,7 @@ def measure_one(release: Release, repeat: int, executors: int) -> None:
 
 
 def measure_all(namespace: Namespace, tag: str) -> None:
-    """Install everything there is."""
+    """Install all services."""
     services = [part.name for part in parts() if part.chart == SERVICE_CHART]
     small = [f"{name}.{part}.resources.requests.cpu=20m" for name in services for part in ("driver", "executor")]
     values = [part for value in (f"global.image.tag={tag}", *small) for part in ("--set", value)]
@@ -140,7 +140,7 @@ def upgrade(release: Release, watch: OutputWatch) -> None:
 
 
 def scale_out(release: Release, watch: OutputWatch, executors: int) -> None:
-    """Scale out to so many executors."""
+    """Scale out to the number of executors."""
     at = time.monotonic()
     joined: list[float] = []
 
@@ -159,7 +159,7 @@ def scale_out(release: Release, watch: OutputWatch, executors: int) -> None:
 
 
 def silence(watch: OutputWatch, action: Callable[[], object]) -> float:
-    """Do something; give the longest time without an output until all is settled again."""
+    """Run an action. Return the longest time (s) without an output until the release is ready again."""
     at = time.monotonic()
     action()
     ends = watch.ends()
@@ -170,13 +170,13 @@ def silence(watch: OutputWatch, action: Callable[[], object]) -> float:
 
 
 def show(what: str, seconds: list[float]) -> None:
-    """Print a figure: all times, and their median."""
+    """Print all times, and their median."""
     times = ", ".join(f"{second:.1f}" for second in seconds)
     print(f"  {what}: {median(seconds):.1f} s" + (f" ({times})" if len(seconds) > 1 else ""), flush=True)
 
 
 def show_memory(namespace: Namespace) -> None:
-    """Print what pods of each component hold: memory of the container without what the kernel may drop."""
+    """Print the memory of the pods of each component, without memory that the kernel can reclaim."""
     used: dict[str, list[int]] = defaultdict(list)
     for pod in namespace.get("pods")["items"]:
         if pod["status"]["phase"] == "Running":

@@ -1,7 +1,9 @@
-"""What the console costs: its pages' size and first rendering, and its process while a page is open.
+"""Size and first rendering time of the console's pages, and CPU time of the console while a page is open.
 
-python -m benchmarks.console: 64 tasks of synthetic metrics, and a store of a million keys behind a query server.
-Needs Chromium with its driver, and a platform that runs (`forebay up`).
+    python -m benchmarks.console
+
+The console shows synthetic metrics of 64 tasks, and a store with a million keys at a query server. The benchmark needs
+Chromium with its driver, and a running platform (`forebay up`).
 """
 
 from __future__ import annotations
@@ -23,7 +25,7 @@ sys.path.append(str(Path(__file__).parents[1] / "integration-tests"))
 
 from browser import Browser
 
-from forebay.console.watched import NoAnswer, page
+from forebay.console.job_address import NoAnswer, page
 from forebay.testing.cell import Cell
 from tests.console.watching import Job
 from tests.queries.written import WrittenTask, job_of
@@ -32,7 +34,7 @@ TASKS, KEYS, SECONDS = 64, 1_000_000, 60.0
 
 
 def stores() -> HttpServer:
-    """Return a query server of a store with a million keys."""
+    """Return a query server for a store with a million keys."""
     task = WrittenTask()
     store, cell = task.store("plain"), Cell('{"count": 42, "total": 13.5}')
     for number in range(KEYS):
@@ -45,7 +47,7 @@ def stores() -> HttpServer:
 
 
 def work(job: Job, stop: threading.Event) -> None:
-    """Let 64 tasks report a thousand records a second each."""
+    """Report a thousand records per second for each of 64 tasks."""
     at = 1
     while not stop.wait(1.0):
         at += 1
@@ -61,7 +63,7 @@ def answers(url: str) -> bool:
 
 
 def main() -> None:
-    """Print the figures."""
+    """Run the benchmark."""
     stop, job, queries, port = threading.Event(), Job(), stores(), free_port()
     threading.Thread(target=work, args=(job, stop), daemon=True).start()
     command = [sys.executable, "-m", "forebay.cli.main", "console", f"user-sessions={job.url}"]

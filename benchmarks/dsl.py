@@ -1,7 +1,7 @@
-"""What a service in the DSL costs per event compared with the same logic by hand: price-join, engine only.
+"""CPU time per event of the service price-join in the DSL and of the same logic as a processor, in the engine alone.
 
-`python -m benchmarks.dsl [EVENTS]` prints microseconds of CPU per event of each, the best of several rounds, and
-the median of what the DSL adds in a pair of rounds.
+`python -m benchmarks.dsl [EVENTS]` prints the CPU time per event (µs) of both, as the best of several rounds, and the
+median of the difference between the two in a round.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ BY_HAND = Job(
 
 
 def records(topic: str, count: int) -> list[Message]:
-    """Return produced records of a topic, as bytes."""
+    """Return records of a topic's producer as bytes."""
     records: list[Message] = []
     for offset, event in enumerate(generate(topic, Options(count=count, keys=200, event_rate=1_000))):
         data = local_codec("price-join", type(event.value)).encode(event.value)
@@ -48,12 +48,12 @@ def records(topic: str, count: int) -> list[Message]:
 
 
 def contract(_: str, record: type[Any]) -> Codec[Any]:
-    """Return the codec of a record class by its contract, for topics and stores alike."""
+    """Return the codec of a record class by its contract, which topics and stores use."""
     return local_codec("price-join", record)
 
 
 def cost(job: Job, streams: Sequence[list[Message]]) -> float:
-    """Return microseconds of CPU per event."""
+    """Return the CPU time per event (µs)."""
     (part,) = job.topology
     processor, table = part.processor(PriceJoinSettings()), MemoryTable()
     codecs = task_codecs(job, part, processor, contract, contract, contract)
@@ -71,7 +71,7 @@ def cost(job: Job, streams: Sequence[list[Message]]) -> float:
 
 
 def main(events: int) -> None:
-    """Print both costs and what the DSL adds."""
+    """Print both CPU times, and the additional time of the DSL."""
     streams = [records(topic, events // 2) for topic in ("menu_prices", "food_orders")]
     in_dsl = load_job("price_join.job")
     both = [(cost(BY_HAND, streams), cost(in_dsl, streams)) for _ in range(ROUNDS)]

@@ -1,9 +1,9 @@
-"""Does the cost of an event grow with history? One task's loop on the test driver, no broker, no Spark.
+"""CPU time per event at the beginning and at the end of a long history, which shows whether it grows with the history.
 
     python -m benchmarks.growth [--scale 1.0] [--only TEXT]
 
-Each line has the CPU per event (encoding and showing it included) at the beginning and at the end of a long history
-(the ratio is the answer), and what its state takes.
+The loop of one task runs on the test driver, without broker and Spark. Each line contains both CPU times, which include
+encoding, their ratio, and the size of the state.
 """
 
 from __future__ import annotations
@@ -35,11 +35,11 @@ Events = Iterator[tuple[str, str, Any, int]]
 START_MS = 1_735_689_600_000
 BATCH = 10_000
 WARM = 2
-"""Batches before the beginning: caches fill."""
+"""Number of first batches that are not measured, in which caches are filled."""
 
 
 def pairs(count: int) -> Events:
-    """Yield measurements of `count` (server, metric) pairs in turn, all within one window, three times."""
+    """Yield measurements of `count` pairs (server, metric) in turn, three times, all within one window."""
     for number in range(3 * count):
         at = START_MS + number * 240_000 // (3 * count)
         server, metric = divmod(number % count, 10)
@@ -54,20 +54,20 @@ def click(number: int, at: int, url: str, page: PageMetadata | None = None) -> t
 
 
 def session(clicks: int) -> Events:
-    """Yield one session of that many clicks, 100 ms apart."""
+    """Yield one session with the number of clicks, which are 100 ms apart."""
     for number in range(clicks):
         page = PageMetadata(f"category-{number % 300}")
         yield click(number, START_MS + 100 * number, f"/{number % 300}", page)
 
 
 def sessions(count: int) -> Events:
-    """Yield that many sessions of one user, one click each."""
+    """Yield the number of sessions of one user, with one click each."""
     for number in range(count):
         yield click(number, START_MS + 31_000 * number, "/")
 
 
 def orders(count: int) -> Events:
-    """Yield orders of one product and one customer, created and paid."""
+    """Yield orders of one product and one customer, which are created and paid."""
     for number in range(count):
         for step, status in enumerate(("created", "paid")):
             at = START_MS + 10 * number + step
@@ -76,24 +76,24 @@ def orders(count: int) -> Events:
 
 
 def both_sides(count: int) -> Events:
-    """Yield that many records of two streams in turn, each of a key of its own, all within the join's windows."""
+    """Yield the number of records of two streams in turn, with different keys, all within the windows of the join."""
     for number in range(count):
         yield ("left", "right")[number % 2], f"key-{number}", "value", START_MS + number
 
 
 def clicks(count: int) -> Events:
-    """Yield records of that many keys in turn, twice, all within one window."""
+    """Yield records of the number of keys in turn, twice, all within one window."""
     for number in range(2 * count):
         yield "left", f"key-{number % count}", "value", START_MS + number // 2
 
 
 @dataclass(frozen=True, slots=True)
 class NoSettings:
-    """Benchmarks have none."""
+    """Settings without fields."""
 
 
 def join_streams(_: NoSettings) -> Topology:
-    """Join two streams within an hour, both sides kept until it is over."""
+    """Return a join of two streams within an hour, whose stores contain both sides during the hour."""
     t = Topology()
     left, right = t.stream("left", str), t.stream("right", str)
     hour = within(3_600_000)
@@ -102,7 +102,7 @@ def join_streams(_: NoSettings) -> Topology:
 
 
 def count_windows(_: NoSettings) -> Topology:
-    """Count by key and hour, given when the hour is over."""
+    """Return a count by key and hour, whose results are emitted at the end of the hour."""
     t = Topology()
     counts = t.stream("left", str).group_by_key().windowed_by(tumbling(3_600_000), Emission.FINAL).count(store="counts")
     counts.to_stream().to("counts")
@@ -117,7 +117,7 @@ DESCRIBED: Mapping[str, Job] = {
 
 @dataclass(frozen=True, slots=True)
 class History:
-    """A long history for a service, or a job that is described here."""
+    """A long history of events for a service or for a job of this module."""
 
     service: str
     what: str
@@ -139,7 +139,7 @@ HISTORIES = (
 @option("--scale", default=1.0, help="Part of each history's full size.")
 @option("--only", default="", help="Run the histories whose names hold this text.")
 def main(scale: float, only: str) -> None:
-    """Measure."""
+    """Run the benchmark."""
     for history in HISTORIES:
         if only not in f"{history.service}: {history.what}":
             continue
@@ -155,7 +155,7 @@ def main(scale: float, only: str) -> None:
 
 
 def run(service: str, events: Events) -> tuple[list[float], int, int]:
-    """Process the events in batches; give each batch's CPU microseconds per event, rows and bytes of the state."""
+    """Process the events in batches. Return each batch's CPU time per event (µs), and the state's rows and bytes."""
     driver = TestDriver(service if service in SERVICES else DESCRIBED[service])
     costs = []
     while batch := list(islice(events, BATCH)):

@@ -1,9 +1,9 @@
-"""CPU per event of the tutorial's user-session definition and of the service written by hand, as whole jobs.
+"""CPU time per event of a job with the tutorial's KSML definition of user sessions, and of the service in Python.
 
     python -m benchmarks.ksml [--events 300000] [--keys 1000]
 
-The job runs before the events come, so that what its start costs is counted by itself. CPU is that of the job's process
-tree: the JVM, the driver, the Python workers with their Kafka clients; the broker is not of it.
+The job runs before events are sent, so that its start is not part of the CPU time per event. CPU time is that of the
+job's process tree, which consists of the JVM, the driver, and the Python workers with their Kafka clients.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from user_sessions.model import UserActivity
 DEFINITION = Path(__file__).parents[1] / "tests" / "ksml" / "definitions" / "user-sessions.yaml"
 KSML_TOPIC = "ksml_user_activity"
 KSML_US = 1_900
-"""What KSML takes per event of its own tutorial: its runner with the broker's client; not measured here."""
+"""CPU time per event of KSML's own runner and its Kafka client for this tutorial, which was measured separately."""
 _SECONDS = 900.0
 
 
@@ -37,7 +37,7 @@ _SECONDS = 900.0
 @click.option("--events", default=300_000, help="Records.")
 @click.option("--keys", default=1_000, help="Users.")
 def main(events: int, keys: int) -> None:
-    """Measure."""
+    """Run the benchmark."""
     records = [entry.value for entry in generate(TOPIC, Options(count=events, keys=keys, seed=1))]
     print(f"{len(records):,} events, {keys:,} users, 4 partitions, load {psutil.getloadavg()[0]:.1f}", flush=True)
     figures = []
@@ -74,7 +74,7 @@ def measure(
     command: tuple[str, ...],
     records: list[Any],
 ) -> float:
-    """Run a job, send it the records, print and give its CPU per event in microseconds, without its start."""
+    """Run a job and send the records. Print and return its CPU time per event (µs), without its start."""
     job = JobProcess(home, *command[1:], command=command[0])
     send(kafka, topic, encode, records[:1])
     wait(job, 1)
@@ -96,7 +96,7 @@ def measure(
 
 
 def as_json(record: UserActivity) -> bytes:
-    """Return an activity as the definition's topic has it."""
+    """Return an activity in the format of the definition's topic."""
     return json.dumps(
         {
             "event_id": record.event_id,
@@ -111,7 +111,7 @@ def as_json(record: UserActivity) -> bytes:
 
 
 def send(kafka: KafkaSettings, topic: str, encode: Callable[[Any], bytes], records: list[Any]) -> None:
-    """Send records, by their users."""
+    """Send records with the user as key."""
     producer = Producer(kafka.producer())
     for record in records:
         while True:
@@ -126,7 +126,7 @@ def send(kafka: KafkaSettings, topic: str, encode: Callable[[Any], bytes], recor
 
 
 def wait(job: JobProcess, records: int) -> None:
-    """Wait until a job has used that many records."""
+    """Wait until a job has processed the number of records."""
     deadline = time.monotonic() + _SECONDS
     while job.value("forebay_records_in_total") < records:
         if time.monotonic() > deadline or job.process.poll() is not None:

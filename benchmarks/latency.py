@@ -2,9 +2,9 @@
 
     python -m benchmarks.latency [SERVICE] [--rate 1000] [--seconds 60]
 
-Services of one input topic, whose results carry the time of the record they follow from. The reference, in the same
-run, is a consumer of the input topic: the broker's own part of the way. CPU is that of the job's processes and of the
-broker, in cores, from the first event to the last.
+The service must have one input topic, and its results must have the timestamp of the record that caused them. The
+reference in the same run is a consumer of the input topic, which shows the latency of the broker. CPU usage is that of
+the job's processes and of the broker, in cores, from the first event to the last.
 """
 
 from __future__ import annotations
@@ -34,13 +34,13 @@ WARM_UP_SECONDS = 20
 @click.option("--seconds", default=60, help="Measured time, after the warm-up.")
 @click.option("--arguments", default="", help="Further arguments of `forebay run`.")
 def main(service: str, rate: int, seconds: int, arguments: str) -> None:
-    """Measure."""
+    """Run the benchmark."""
     with platform(service) as (home, kafka):
         measure(home, kafka, find_service(service), rate, seconds, arguments.split())
 
 
 def measure(home: Path, kafka: KafkaSettings, service: Service, rate: int, seconds: int, arguments: list[str]) -> None:
-    """Produce at a steady rate while the job runs, and print what consumers saw after the warm-up."""
+    """Produce records at a steady rate while the job runs, and print the latencies after the warm-up."""
     ((topic, codec),) = codecs(kafka, service).items()
     options = Options(rate=rate, duration_s=WARM_UP_SECONDS + seconds, keys=1_000, seed=1)
     job = JobProcess(home, service.name, *arguments)
@@ -65,7 +65,7 @@ def measure(home: Path, kafka: KafkaSettings, service: Service, rate: int, secon
 
 
 def job_and_broker_cpu(job: JobProcess) -> tuple[float, float]:
-    """Return the CPU seconds that the job's processes, and the broker and registry, have taken."""
+    """Return the CPU time (s) of the job's processes, and of the broker and registry."""
     of_job = {process.pid for process in psutil.Process(job.process.pid).children(recursive=True)}
     others = [
         process.cpu_times()
@@ -80,11 +80,11 @@ def _quantile(values: list[float], percent: int) -> float:
 
 
 class Latencies:
-    """Reads a topic as it grows, on a thread of its own; notes how old the records of the measured time arrive."""
+    """Consumer of a topic on a separate thread, which records the age of each record when it arrives."""
 
     def __init__(self, kafka: KafkaSettings, topic: str, since: float) -> None:
         self._consumer = Consumer(kafka.consumer(**{"group.id": f"bench-{topic}", "fetch.wait.max.ms": 10}))
-        # Older records are not measured: reading millions of them would take the time of the measurement.
+        # Skip older records. They are not measured, and reading millions of them would disturb the measurement.
         self._consumer.assign([TopicPartition(topic, partition, OFFSET_END) for partition in range(4)])
         self._since, self._values = since, list[float]()
         self._closed = threading.Event()
@@ -92,13 +92,13 @@ class Latencies:
         self._thread.start()
 
     def wait_for(self, count: int, seconds: float = 60.0) -> None:
-        """Wait until (nearly) all records of the measured time have arrived, or `seconds` are over."""
+        """Wait until almost all records of the measured time have arrived, or `seconds` have passed."""
         deadline = time.monotonic() + seconds
         while len(self._values) < 0.99 * count and time.monotonic() < deadline:
             time.sleep(0.1)
 
     def close(self) -> list[float]:
-        """Stop; give the ages in ms of what was produced after the warm-up."""
+        """Stop the consumer. Return the ages (ms) of the records that were produced after the warm-up."""
         self._closed.set()
         self._thread.join()
         self._consumer.close()
@@ -106,7 +106,7 @@ class Latencies:
 
     def _read(self) -> None:
         while not self._closed.is_set():
-            # consume() alone would wait for a thousand records or for its timeout, which would add to the latency.
+            # Poll first. consume() alone would wait for a thousand records or its timeout, which would add latency.
             first = self._consumer.poll(0.1)
             messages = [] if first is None else [first, *self._consumer.consume(1_000, 0)]
             now = time.time() * 1000

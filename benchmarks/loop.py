@@ -1,10 +1,10 @@
-"""What a record costs in a group's loop: real messages and a real producer, no broker but librdkafka's own mock.
+"""CPU time per event in the loop of a group, with real messages, a real producer, and librdkafka's mock broker.
 
     python -m benchmarks.loop [SERVICE] [--events 200000] [--keys 1000] [--tables persistent] [--profile] [--no-sending]
 
-Prints CPU microseconds per event of the loop's thread by part, and of the threads of the producer. The mock broker is
-another process and is not counted; neither is the consumer's share (`backlog` measures it). `--no-sending` runs
-without a producer, to count instructions under `valgrind --tool=callgrind`.
+The benchmark prints the CPU time per event (µs) of the parts of the loop's thread, and of the producer's threads. It
+does not count the mock broker, which is another process, and the consumer (`backlog` measures it). `--no-sending` runs
+without a producer, to count instructions with `valgrind --tool=callgrind`.
 """
 
 from __future__ import annotations
@@ -42,8 +42,8 @@ from forebay.runtime.task.pacing import Limits, Pacing
 from forebay.runtime.task.snapshot import SnapshotWriter
 from forebay.runtime.task.state_task import StateTask
 from forebay.runtime.task.task_settings import TaskSettings
+from forebay.runtime.worker.broker_requests import GroupSurroundings
 from forebay.runtime.worker.reader import GroupReader
-from forebay.runtime.worker.surroundings import GroupSurroundings
 from forebay.runtime.worker.transaction import GroupProducer
 from forebay.serde import local_codec
 from forebay.service.wiring import task_codecs
@@ -57,7 +57,7 @@ PIECE_ROWS = 50_000
 
 
 class Feed:
-    """Acts as a consumer that has fetched everything, and returns a share of each partition in turn."""
+    """Consumer that has already fetched all records, and returns a part of each partition in turn."""
 
     def __init__(self, messages: list[Message]) -> None:
         self._left: dict[tuple[str | None, int | None], list[Message]] = {}
@@ -93,21 +93,21 @@ class Feed:
 
 
 class FedReader(GroupReader):
-    """A reader whose partitions end where its lease says."""
+    """Reader whose partitions end at the end offsets of its lease."""
 
     def look(self) -> None:
         return
 
 
 class MarkingNobody(Producer):
-    """A producer that commits nothing to the marker group: the mock broker takes no offsets."""
+    """Producer that commits nothing to the marker group, because the mock broker does not support it."""
 
     def send_offsets_to_transaction(self, *_: Any) -> None:
         return
 
 
 class NoProducer:
-    """Takes everything at no cost."""
+    """Producer that discards all records."""
 
     def produce(self, *_record: Any, **_more: Any) -> None:
         return
@@ -120,7 +120,7 @@ class NoProducer:
 
 
 class Alone(GroupSurroundings):
-    """A group that was never there before, on inputs that end."""
+    """Surroundings of a new group, whose inputs have ends."""
 
     def __init__(self, job: Job, names: Mapping[str, str]) -> None:
         spec: Any = SimpleNamespace(application=APPLICATION, former=())
@@ -136,7 +136,7 @@ class Alone(GroupSurroundings):
 
 
 def messages(service: Service, events: int, keys: int) -> list[Message]:
-    """Return the events of the service's inputs as they would be fetched, in turn from every partition."""
+    """Return the events of the service's inputs as a consumer would fetch them, in turn from all partitions."""
     place, result = Partitioner(TASKS), []
     share = events // len(service.inputs)
     for topic in service.inputs:
@@ -160,11 +160,11 @@ def messages(service: Service, events: int, keys: int) -> list[Message]:
 
 
 class Loop:
-    """A group of one sub-topology's tasks, and how long each part of its work took.
+    """The loop of a group with the tasks of one sub-topology, which measures the time of each part of its work.
 
     Args:
-        producer: what everything is sent to.
-        consumer: of the marker group; a double will do where nothing is sent.
+        producer: Producer of all records.
+        consumer: Consumer of the marker group. If nothing is sent, it can be a test double.
     """
 
     def __init__(
@@ -205,7 +205,7 @@ class Loop:
         self.blocks = 0
 
     def run(self) -> dict[str, float]:
-        """Process everything; return CPU seconds of this thread by part."""
+        """Process all events. Return the CPU time (s) of this thread by part."""
         self.group.open(self.lease)
         cutting, begun = 0.0, time.thread_time()
         while not self.group.is_done(self.lease):
@@ -222,7 +222,7 @@ class Loop:
 
 @contextmanager
 def mock() -> Iterator[str]:
-    """Yield the address of a mock broker in another process."""
+    """Start a mock broker in another process, and yield its address."""
     context = multiprocessing.get_context("spawn")
     ours, theirs = context.Pipe()
     process = context.Process(target=_serve, args=(theirs,), daemon=True)
@@ -242,7 +242,7 @@ def _serve(connection: Connection) -> None:
 
 
 def threads() -> float:
-    """Return the CPU seconds of this process's other threads."""
+    """Return the CPU time (s) of the other threads of this process."""
     return time.process_time() - time.thread_time()
 
 
@@ -255,7 +255,7 @@ def threads() -> float:
 @click.option("--profile", is_flag=True, help="Show where the time goes, by function.")
 @click.option("--sending/--no-sending", default=True, help="To a mock broker, or nowhere.")
 def main(service: str, events: int, keys: int, rounds: int, tables: str, profile: bool, sending: bool) -> None:
-    """Measure."""
+    """Run the benchmark."""
     collect_seldom()
     result = find_service(service)
     feed = messages(result, events, keys)
@@ -271,7 +271,7 @@ def measure(
     tables: Tables = Tables.IN_MEMORY,
     **engine: Any,
 ) -> None:
-    """Print what an event costs: the least of some rounds, each part by itself."""
+    """Print the CPU time per event of each part, as the smallest of several rounds."""
     least: dict[str, float] = {}
     for number in range(rounds):
         with mock() if sending else _nowhere() as address:

@@ -1,11 +1,11 @@
-"""CPU per event of Nexmark's queries as SQL jobs. Each result is compared with a model in plain Python.
+"""CPU time per event of Nexmark's queries as SQL jobs. Each result is compared with a model in plain Python.
 
     python -m benchmarks.nexmark [QUERY ...] [--events 50000] [--kills 5]
 
-The job runs before the events come, so its start is not counted. CPU is that of the job's process tree. A query that
-joins bids with a table has the whole table before the first bid comes, because such a join uses the rows that the table
-has at that moment. With --kills, the whole job is killed that often while it works, and the result must still be exact:
-no row of a stream twice, none missing.
+The job runs before events are sent, so its start is not counted. CPU time is that of the job's process tree. If a query
+joins bids with a table, the whole table is sent before the first bid, because such a join uses the rows that the table
+has at that time. With --kills, the whole job is killed that number of times while it runs. The result must still be
+exact, without duplicate or missing rows.
 """
 
 from __future__ import annotations
@@ -33,13 +33,13 @@ from tests.nexmark.queries import QUERIES, expected_of, program_of_query, result
 
 TASKS = 4
 _READ = {"q3": ("person", "auction"), "q8": ("person", "auction")}
-"""The topics of queries that do not read bids."""
+"""Topics of the queries that do not read bids."""
 _JOINS_AUCTIONS = ("q4", "q6", "q9", "q20")
 _PARTITION_BY = {"person": "ID", "auction": "SELLER", "bid": "BIDDER"}
 _PATIENCE_S = 300.0
 
 Record = tuple[str, bytes | None, bytes, int, int]
-"""Topic, key, value, time and partition; -1 chooses the key's."""
+"""Topic, key, value, timestamp and partition. If the partition is -1, the key determines it."""
 
 
 @click.command()
@@ -48,7 +48,7 @@ Record = tuple[str, bytes | None, bytes, int, int]
 @click.option("--seed", default=1, help="Of the events and of the moments of kills.")
 @click.option("--kills", default=0, help="Kills of the whole job in each query.")
 def main(queries: tuple[str, ...], number: int, seed: int, kills: int) -> None:
-    """Measure."""
+    """Run the benchmark."""
     sent = list(events(number, seed))
     print(f"{number:,} events, {TASKS} partitions, {kills} kills, load {psutil.getloadavg()[0]:.1f}", flush=True)
     with platform() as (home, kafka):
@@ -64,7 +64,7 @@ def main(queries: tuple[str, ...], number: int, seed: int, kills: int) -> None:
 def measure(
     home: Path, kafka: KafkaSettings, query: str, sent: Sequence[Event], kills: int, choices: random.Random
 ) -> bool:
-    """Run a query and print its figures. Return whether its result is the model's."""
+    """Run a query and print the measurements. Return whether its result equals that of the model."""
     inputs = [*_PARTITION_BY, "side_input"]
     TopicAdmin(kafka).delete(inputs)
     TopicAdmin(kafka).create([TopicSpec(topic, TASKS) for topic in inputs])
@@ -148,7 +148,7 @@ def _wait_for_rows(job: JobProcess, rows: int) -> None:
 
 
 class Outputs:
-    """The committed outputs of a query, compared with what the model says."""
+    """The committed outputs of a query, which are compared with those of the model."""
 
     def __init__(self, kafka: KafkaSettings, query: str, wanted: Result) -> None:
         (target,) = (source for source in program_of_query(query).catalog if source.name == query.upper())
@@ -160,15 +160,15 @@ class Outputs:
 
     @property
     def number(self) -> int:
-        """How many there are."""
+        """Number of outputs."""
         return len(self._rows)
 
     def are_right(self) -> bool:
-        """Return whether they are what the model says."""
+        """Return whether the outputs equal those of the model."""
         return result_of(self._rows, is_table=isinstance(self._wanted, dict)) == self._wanted
 
     def read_all(self, job: JobProcess) -> None:
-        """Read until the result is right, or nothing comes for a long time. Raises SystemExit if the job ends."""
+        """Read until the result is correct, or no output arrives for a long time. Raises SystemExit if the job ends."""
         last = time.monotonic()
         while time.monotonic() < last + _PATIENCE_S / 10:
             if self._read(0.5):
@@ -179,7 +179,7 @@ class Outputs:
                 raise SystemExit(f"the job ended: {job.log()[-2000:]}")
 
     def read_rest(self) -> None:
-        """Read what is left once the job has ended."""
+        """Read the remaining outputs after the job has ended."""
         while self._read(3.0):
             pass
         self._consumer.close()

@@ -1,4 +1,4 @@
-"""price-join without the DSL, as a processor: what `python -m benchmarks.dsl` compares it with."""
+"""price-join as a processor without the DSL, with which `python -m benchmarks.dsl` compares the service."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ Bills = StreamTableJoin[FoodOrder, MenuPrice, FoodBill]
 
 
 class PriceJoin(Processor[MenuPrice | FoodOrder, FoodBill]):
-    """Bills each order at the price its item had when it was placed."""
+    """Bills each order at the price that its item had at the time of the order."""
 
     waiting = JoinBuffer("waiting-orders", FoodOrder)
 
@@ -39,15 +39,15 @@ class PriceJoin(Processor[MenuPrice | FoodOrder, FoodBill]):
         self._bills: Bills = StreamTableJoin(table, self._join, bill)
 
     def event_id(self, event: MenuPrice | FoodOrder) -> str | None:
-        """Return an order's id with its item (an order of several items is a record for each); prices have none."""
+        """Return the id of an order with its item, because an order has a record for each item. Prices have no id."""
         return f"{event.order_id}\0{event.item}" if isinstance(event, FoodOrder) else None
 
     def record_key(self, name: str, key: str) -> str | None:
-        """Return the item; the timer is its task's."""
+        """Return the item, or None for the timer, which belongs to the task and not to a key."""
         return None if name == GRACE_OVER else key
 
     def process(self, event: MenuPrice | FoodOrder, ctx: Context[FoodBill]) -> None:
-        """Keep a price as a version of its item's; bill an order, at once or when its grace is over."""
+        """Store a price as a version of its item's price. Bill an order at once, or at the end of its grace period."""
         if event.item != ctx.key or not event.item:
             raise RejectedRecord(_mismatch(event.item, ctx.key))
         if isinstance(event, FoodOrder):
@@ -56,11 +56,11 @@ class PriceJoin(Processor[MenuPrice | FoodOrder, FoodBill]):
             self._reprice(event)
 
     def on_delete(self, topic: str, ctx: Context[FoodBill]) -> None:
-        """Take the item off the menu: from then on it has no price."""
+        """Remove the item from the menu. After this time it has no price."""
         self._put(ctx.key, None, ctx.timestamp)
 
     def on_timer(self, timer: Timer, ctx: Context[FoodBill]) -> None:
-        """Bill orders whose grace is over."""
+        """Bill the orders whose grace period has ended."""
         _send(self._waiting.on_timer(ctx), ctx)
 
     def _reprice(self, price: MenuPrice) -> None:
@@ -92,7 +92,7 @@ class PriceJoin(Processor[MenuPrice | FoodOrder, FoodBill]):
 
 
 def bill(order: FoodOrder, price: MenuPrice | None) -> FoodBill:
-    """Return an order's bill; without a price, one without a total."""
+    """Return the bill of an order. Without a price, the bill has no total."""
     quantity = order.quantity
     if price is None:
         return FoodBill(order.order_id, order.customer, order.item, quantity, None, None, None)

@@ -1,9 +1,10 @@
-"""What a record's kind of work costs with the Python that runs this: `make` takes the cheapest of those on PATH.
+"""CPU time of work that is typical of a record, with the Python that runs this. `make` chooses the fastest on PATH.
 
     python3 benchmarks/python_speed.py
 
-Prints microseconds. A build with profile-guided optimization takes two thirds of one without; a Python's configuration
-does not show which it is. Ends with 1 if Forebay can't be installed with it. Needs only the standard library.
+The script prints microseconds. A Python that was built with profile-guided optimization needs two thirds of the time of
+other builds, but its configuration does not show this. The exit code is 1 if Forebay can't be installed with this
+Python. The script needs only the standard library.
 """
 
 import importlib.util
@@ -13,7 +14,7 @@ import time
 from pathlib import Path
 
 WITHOUT_HEADERS = 10
-"""Native code can't be compiled without Python's headers: a record costs a multiple."""
+"""Python's header file. Without it, native code can't be compiled, and a record takes a multiple of the time."""
 
 ROUNDS = 7
 
@@ -30,7 +31,7 @@ class Row:
 
 
 def process(events: int) -> int:
-    """Count events of 1,000 keys in rows as logic does; return the rows."""
+    """Count events of 1,000 keys in rows, as typical logic does. Return the number of rows."""
     rows: dict[str, Row] = {}
     for number in range(events):
         key = f"user-{number % 1_000}"
@@ -44,7 +45,7 @@ def process(events: int) -> int:
 
 
 def cost() -> int:
-    """Return the least of some rounds, in microseconds of CPU time."""
+    """Return the smallest CPU time (µs) of several rounds."""
     took = []
     for _ in range(ROUNDS):
         before = time.process_time()
@@ -56,7 +57,7 @@ def cost() -> int:
 
 
 def main() -> None:
-    """Print the cost, or end with 1."""
+    """Print the CPU time, or exit with code 1."""
     if sys.version_info < (3, 11) or importlib.util.find_spec("ensurepip") is None:
         sys.exit(1)
     print(cost())

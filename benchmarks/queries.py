@@ -1,9 +1,9 @@
-"""A query server of a running job: what its rows take, how long a pull takes, how old a pushed change is.
+"""Memory of a query server, duration of pull queries, and latency of push queries, at a running job.
 
     python -m benchmarks.queries [--rows 100000] [--rate 1000] [--seconds 30]
 
-References, in the same run: for pulls the server's own /healthz, which looks nothing up; for pushes a read_committed
-consumer of the job's output.
+The references in the same run are the server's /healthz, which reads no rows, for pull queries, and a read_committed
+consumer of the job's output for push queries.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ PULLS = 5_000
 @click.option("--rate", default=1_000, help="Events per second for the pushes.")
 @click.option("--seconds", default=30, help="Measured time of the pushes.")
 def main(rows: int, rate: int, seconds: int) -> None:
-    """Measure."""
+    """Run the benchmark."""
     with platform() as (home, kafka):
         send(kafka, Options(rate=0, count=3 * rows, keys=rows, seed=1, event_rate=20_000))
         job = JobProcess(home, SERVICE, "--trigger", "available-now")
@@ -61,7 +61,7 @@ def send(kafka: KafkaSettings, options: Options) -> None:
 
 
 def start_server(home: Path, where: str, *arguments: str) -> JobProcess:
-    """Start a query server, wait until it has read all; print how long that took, and what memory it has then."""
+    """Start a query server, wait until it has read all rows, and print the time and its memory."""
     begun = time.perf_counter()
     server = JobProcess(home, SERVICE, *arguments, command="queries")
     while not server.value("forebay_queries_caught_up_timestamp_seconds"):
@@ -75,7 +75,7 @@ def start_server(home: Path, where: str, *arguments: str) -> JobProcess:
 
 
 def pulls(port: int) -> None:
-    """Print how long pulls take, one after the other on one connection."""
+    """Print the duration of pull queries, which are sent one after the other on one connection."""
     connection = http.client.HTTPConnection("127.0.0.1", port, timeout=10)
 
     def ask(path: str) -> bytes:
@@ -94,7 +94,7 @@ def pulls(port: int) -> None:
 
 
 def measure(ask: Callable[[str], bytes], paths: list[str]) -> tuple[float, float]:
-    """Return the median and the 99th percentile in ms."""
+    """Return the median and the 99th percentile (ms)."""
     taken = []
     for number in range(PULLS):
         begun = time.perf_counter()
@@ -105,7 +105,7 @@ def measure(ask: Callable[[str], bytes], paths: list[str]) -> tuple[float, float
 
 
 def pushes(home: Path, kafka: KafkaSettings, port: int, rate: int, seconds: int) -> None:
-    """Print how old changes are when a push delivers them, while the job runs."""
+    """Print the age of changes when a push query delivers them, while the job runs."""
     warm_up = 20
     job = JobProcess(home, SERVICE)
     job.wait_until_it_runs()
@@ -123,7 +123,7 @@ def pushes(home: Path, kafka: KafkaSettings, port: int, rate: int, seconds: int)
 
 
 class Pushed:
-    """Follows the store on a thread of its own; notes how old each change of the measured time arrives."""
+    """Push query on a separate thread, which records the age of each change when it arrives."""
 
     def __init__(self, port: int, since: float) -> None:
         self.ages: list[float] = []

@@ -1,6 +1,8 @@
-"""What a pull costs that another part answers: three parts' servers and one that has everything, a process each.
+"""Duration of pull queries that another part answers, with servers of three parts and a server with all rows.
 
-python -m benchmarks.query_parts
+    python -m benchmarks.query_parts
+
+Each server is a process.
 """
 
 from __future__ import annotations
@@ -23,7 +25,7 @@ ROWS, PULLS, SECONDS = 20_000, 600, 5.0
 
 
 def serve(part: int, ports: Sequence[int], ready: multiprocessing.synchronize.Event) -> None:
-    """Serve a part; behind the last one, everything."""
+    """Serve a part. If the number is that after the last part, serve all rows."""
     tasks = written_tasks()
     for number in range(ROWS):
         key = f"user-{number:06}"
@@ -43,7 +45,7 @@ def serve(part: int, ports: Sequence[int], ready: multiprocessing.synchronize.Ev
 
 
 def measure(what: str, port: int, targets: Sequence[str]) -> None:
-    """Print how long one pull after the other takes."""
+    """Print the duration of pull queries that are sent one after the other."""
     connection, taken = HTTPConnection(HOST, port), []
     for target in targets:
         begun = time.perf_counter()
@@ -55,7 +57,7 @@ def measure(what: str, port: int, targets: Sequence[str]) -> None:
 
 
 def main() -> None:
-    """Measure one kind of pull after the other, at a part and where everything is."""
+    """Run the benchmark, with each kind of pull query at a part and at the server with all rows."""
     ports = [free_port() for _ in range(PARTS + 1)]
     ready = [multiprocessing.Event() for _ in ports]
     servers = [

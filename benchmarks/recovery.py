@@ -1,9 +1,9 @@
-"""How long a job with a large state takes to resume: from its checkpoint, from warm copies, from its changelogs.
+"""Time until a job with a large state resumes, from its checkpoint, from standby copies, or from its changelogs.
 
     python -m benchmarks.recovery [--events 2900000] [--keys 2900000]
 
-Seconds from the start of the process to the first committed output. The reference, in the same run, is the start of a
-job that has no state.
+The time is that from the start of the process to the first committed output. The reference in the same run is the start
+of a job without state.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ FRESH = "bench-fresh"
 @click.option("--events", default=2_900_000, help="Records before the failure.")
 @click.option("--keys", default=2_900_000, help="Keys they are spread over; about three events for each that comes up.")
 def main(events: int, keys: int) -> None:
-    """Measure."""
+    """Run the benchmark."""
     with platform() as (home, kafka):
         TopicAdmin(kafka).create(spec_of(topic) for topic in find_service(SERVICE).changelogs(FRESH, 4))
         send(kafka, events, keys, 1)
@@ -63,12 +63,12 @@ def send(kafka: KafkaSettings, count: int, keys: int, seed: int) -> None:
 
 
 def show(what: str, seconds: float, reference: float) -> None:
-    """Print a figure."""
+    """Print a time and its ratio to the reference."""
     print(f"  {what}: {seconds:.1f} s to the first output, {seconds - reference:+.1f} s to the reference")
 
 
 def until_output(home: Path, kafka: KafkaSettings, *arguments: str) -> float:
-    """Start the job over a few new events: give the seconds to its first committed output; then kill it."""
+    """Start the job on some new events, and kill it after its first committed output. Return the seconds until then."""
     output = find_service(SERVICE).output.name
     consumer = Consumer(kafka.consumer(**{"group.id": "bench-recovery"}))
     consumer.assign([TopicPartition(output, partition, OFFSET_END) for partition in range(4)])
@@ -96,7 +96,7 @@ def until_output(home: Path, kafka: KafkaSettings, *arguments: str) -> float:
 
 
 def follow(home: Path, copies: str, rows: float) -> None:
-    """Have a standby read everything, until its copies hold that many rows, less those the job has deleted since."""
+    """Run a standby until its copies contain the number of rows, except those that the job has deleted since."""
     command = [sys.executable, "-m", "forebay.cli.main", "standby", SERVICE, "--home", str(home), "--directory", copies]
     begun = time.perf_counter()
     standby = subprocess.Popen(command, stderr=subprocess.PIPE, text=True)
@@ -114,7 +114,7 @@ def follow(home: Path, copies: str, rows: float) -> None:
 
 
 def restore(home: Path) -> None:
-    """Lose the checkpoint; print what restoring took."""
+    """Delete the checkpoint, restore the state, and print the duration."""
     shutil.rmtree(home / "checkpoints" / SERVICE)
     begun = time.perf_counter()
     job = JobProcess(home, SERVICE, command="restore")

@@ -2,7 +2,7 @@
 
     python -m benchmarks.serde
 
-Each figure is the best of some rounds, in microseconds of this process's CPU time for one record.
+Each result is the CPU time of this process for one record, in microseconds, as the smallest of several rounds.
 """
 
 from __future__ import annotations
@@ -67,7 +67,7 @@ STATS = model.UserSessionStats(
 
 
 def microseconds(call: Callable[[], object]) -> float:
-    """Return the CPU time of one call, the best of some rounds."""
+    """Return the CPU time (µs) of a call, as the smallest of several rounds."""
     best = float("inf")
     for _ in range(ROUNDS):
         began = time.process_time()
@@ -78,7 +78,7 @@ def microseconds(call: Callable[[], object]) -> float:
 
 
 def compare(record: Any) -> None:
-    """Print the figures of one record type."""
+    """Print the results of a record type."""
     name = type(record).__name__
     contract = load_contract("user-sessions", name)
     schemas = LocalSchemas()
@@ -101,7 +101,7 @@ def compare(record: Any) -> None:
 
 
 def main() -> None:
-    """Print the figures of all record types."""
+    """Run the benchmark for all record types."""
     for record in (ACTIVITY, STATS, PROFILE):
         compare(record)
 

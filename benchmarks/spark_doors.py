@@ -1,8 +1,9 @@
-"""CPU per row, and rows per second, of the format `forebay`, as multiples of a plain client's in the same run.
+"""CPU time per row, and rows per second, of the format `forebay`, as multiples of those of a plain client.
 
-Reading is compared with a consumer, and writing with a producer and its transactions. Both use fastavro. Each side runs
-with N and with 2N rows; the difference leaves out the start. CPU is that of Spark's and Python's processes, without the
-broker's. The start of a JVM varies by seconds on a busy machine: take an idle one, and enough rows.
+Reading is compared with a consumer, and writing with a producer and its transactions. Both clients use fastavro. Each
+side runs with N and with 2N rows. The difference between the two does not contain the time of the start. CPU time is
+that of Spark's and Python's processes, without the broker. On a busy machine, the time to start a JVM varies by
+seconds. Use an idle machine and enough rows.
 
     python -m benchmarks.spark_doors 100000
 """
@@ -53,7 +54,7 @@ SAMPLE_SECONDS = 0.1
 
 
 def session() -> SparkSession:
-    """Return a session that knows the format."""
+    """Return a session with the registered format."""
     builder: Any = SparkSession.builder
     spark: SparkSession = builder.master("local[2]").config("spark.ui.enabled", "false").getOrCreate()
     spark.sparkContext.setLogLevel("OFF")
@@ -76,7 +77,7 @@ def connection(settings: KafkaSettings) -> dict[str, str]:
 
 
 def read_by_spark(settings: KafkaSettings, topic: str, rows: int) -> None:
-    """Read so many rows of each partition's part."""
+    """Read the rows, with the same number of rows from each partition."""
     spark = session()
     ends = json.dumps({topic: {str(number): rows // PARTITIONS for number in range(PARTITIONS)}})
     frame = spark.read.format("forebay").options(**connection(settings), subscribe=topic, endingOffsets=ends).load()
@@ -103,7 +104,7 @@ def read_by_consumer(settings: KafkaSettings, topic: str, rows: int) -> None:
 
 
 def write_by_spark(settings: KafkaSettings, topic: str, rows: int) -> None:
-    """Write so many rows in two transactions."""
+    """Write the number of rows in two transactions."""
     spark = session()
     frame = spark.range(0, rows, 1, PARTITIONS).selectExpr(*COLUMNS, "CAST(NULL AS STRING) note")
     options = {**connection(settings), "topic": topic, "keyColumns": "k", "keyFormat": "string"}
@@ -153,7 +154,7 @@ def create_topic(settings: KafkaSettings, name: str) -> str:
 
 
 def fill_topic(settings: KafkaSettings, name: str, rows: int) -> None:
-    """Give each partition the same number of rows, without transactions: their markers would take offsets."""
+    """Write the same number of rows to each partition, without transactions, whose markers would occupy offsets."""
     schema, framing = fastavro.parse_schema(ORDER), header(_register(settings, name))
     producer = Producer(settings.producer())
     for number in range(rows):
@@ -173,8 +174,8 @@ def measure(side: str, settings: KafkaSettings, topic: str, rows: int) -> tuple[
     command = [sys.executable, "-m", "benchmarks.spark_doors", side, topic, str(rows), *connection(settings).values()]
     environment = {**os.environ, "PYSPARK_PYTHON": sys.executable, "PYSPARK_DRIVER_PYTHON": sys.executable}
     driver = subprocess.Popen(command, stderr=subprocess.DEVNULL, env=environment)
-    # Spark kills its Python workers without waiting for them. Their CPU time is then counted nowhere, so it is sampled
-    # while they live.
+    # Spark kills its Python workers without waiting for them, so the CPU time of child processes does not include
+    # theirs. It is therefore sampled while the workers run.
     seconds: dict[int, float] = {}
     root = psutil.Process(driver.pid)
     while driver.poll() is None:

@@ -2,10 +2,11 @@
 
     python -m benchmarks.stores [--keys 1000 --keys 100000] [--large] [--kind window]
 
-Operations on random keys, in batches of 1,000 as a task has them: the time includes decoding, encoding and, for puts,
-writing the batch's rows to the table. A range gives 100 rows; as of looks one of a key's four versions up. The
-reference does the same to one row per key, with the same codec: a dict with a sorted list of its keys for in_memory,
-a SQLite table for persistent. Figures are of this process's CPU time, the best of some rounds.
+Operations use random keys, and 1,000 operations are a commit. The time includes decoding, encoding and, for puts,
+writing the rows of the commit to the table. A range returns 100 rows. `as of` looks up one of the four versions of a
+key. The reference executes the same operations with one row per key and the same codec. It is a dict with a sorted list
+of its keys for in_memory, and an SQLite table for persistent. Results are based on the CPU time of this process, as the
+best of several rounds.
 """
 
 from __future__ import annotations
@@ -48,7 +49,7 @@ CODEC = local_codec("price-join", MenuPrice)
 
 
 class Operations(Protocol):
-    """What is measured; keys are numbers below the number of keys."""
+    """The operations that are measured. Keys are whole numbers below the number of keys."""
 
     def put(self, key: int, number: int) -> object: ...
 
@@ -74,7 +75,7 @@ def drain(entries: Iterator[Any]) -> int:
 
 
 class StoreOperations:
-    """A store on a task's table."""
+    """Operations of a store on a task's table."""
 
     def __init__(self, declared: Store[MenuPrice], table: Table) -> None:
         self._table, self._journal, self._tag = table, Journal(), 0
@@ -109,7 +110,7 @@ class Timestamped(StoreOperations):
 
 
 class Windows(StoreOperations):
-    """A window per key; a range goes over one key's windows: there is one."""
+    """Operations of a window store with one window per key. A range covers the windows of a key."""
 
     def put(self, key: int, number: int) -> object:
         self._journal.commit()
@@ -135,7 +136,7 @@ class Sessions(StoreOperations):
 
 
 class Versions(StoreOperations):
-    """Four versions per key, replaced in turn; a range goes over one key's versions."""
+    """Operations of a store with four versions per key, which are replaced in turn. A range covers a key's versions."""
 
     def put(self, key: int, number: int) -> object:
         self._journal.commit()
@@ -235,7 +236,7 @@ def fill(operations: Operations, keys: int, times: int) -> None:
 
 
 def rate(operations: Operations, name: str, keys: int) -> float:
-    """Return operations per second of CPU time, the best of some rounds."""
+    """Return the number of operations per second of CPU time, as the largest of several rounds."""
     draw, best = random.Random(1), 0.0
     batches = 1 if name == "range" else BATCHES
     for number in range(ROUNDS):
@@ -280,7 +281,7 @@ def measure_reference(backend: Backend, keys: int) -> dict[str, float]:
 @click.option("--large", is_flag=True, help="Also with 1,000,000 keys: takes minutes and a few GB.")
 @click.option("--kind", "kinds", multiple=True, type=click.Choice(list(KINDS)), help="Only these kinds.")
 def main(sizes: tuple[int, ...], large: bool, kinds: tuple[str, ...]) -> None:
-    """Measure. In brackets: how many times the reference's time one operation takes."""
+    """Run the benchmark. The output shows the ratio to the reference's time in parentheses."""
     for keys in (*sizes, *([1_000_000] if large else [])):
         for backend in Backend:
             reference = measure_reference(backend, keys)

@@ -1,8 +1,8 @@
-"""What many tasks in one job take: start, memory, threads, CPU at rest and under load.
+"""Start time, memory, threads, and CPU usage at rest and under load of a job with many tasks.
 
     python -m benchmarks.tasks [--tasks 64] [--groups 4]
 
-The reference, in the same run, is the same job with 4 tasks in one group.
+The reference in the same run is the same job with 4 tasks in one group.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ _FEW_THREADS = 5
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """Seconds, cores, MB and numbers of one job."""
+    """Measurements of a job, in seconds, cores, MB and numbers."""
 
     start: float
     at_rest: float
@@ -47,7 +47,7 @@ class Found:
 @click.option("--tasks", default=64, help="State tasks of the job that is measured.")
 @click.option("--groups", default=4, help="Its task groups, a worker process each.")
 def main(tasks: int, groups: int) -> None:
-    """Measure."""
+    """Run the benchmark."""
     reference = measure(4, 1)
     show(4, 1, reference)
     result = measure(tasks, groups)
@@ -62,7 +62,7 @@ def main(tasks: int, groups: int) -> None:
 
 
 def measure(tasks: int, groups: int) -> Found:
-    """Run the job with so many tasks over topics of as many partitions."""
+    """Run the job with the number of tasks, on topics with the same number of partitions."""
     with platform() as (home, kafka):
         service = find_service(SERVICE)
         admin = TopicAdmin(kafka)
@@ -94,7 +94,7 @@ def send(kafka: KafkaSettings, options: Options) -> None:
 
 
 def cores(job: JobProcess, work: Callable[[], object]) -> tuple[float, float]:
-    """Return the cores that the job takes while something is done, and the commits of tasks a second."""
+    """Return the CPU usage of the job (cores) and the commits of its tasks per second while `work` runs."""
 
     cpu, commits, begun = sum(job.cpu().values()), job.value("forebay_commits_total"), time.perf_counter()
     work()
@@ -103,7 +103,7 @@ def cores(job: JobProcess, work: Callable[[], object]) -> tuple[float, float]:
 
 
 def resources(job: JobProcess) -> tuple[float, float, int]:
-    """Return MB of all processes and of the workers, and the highest number of threads of a worker."""
+    """Return the memory (MB) of all processes and of the workers, and the largest number of threads of a worker."""
     root = psutil.Process(job.process.pid)
     memory, workers, threads = 0.0, 0.0, 0
     for process in (root, *root.children(recursive=True)):
@@ -117,7 +117,7 @@ def resources(job: JobProcess) -> tuple[float, float, int]:
 
 
 def show(tasks: int, groups: int, found: Found) -> None:
-    """Print figures."""
+    """Print the measurements."""
     load = f"{found.under_load:.2f} at {RATE} events/s, {found.commits:.0f} commits/s of tasks"
     workers = f"{found.workers:.1f} a task in its worker; {found.threads} threads a worker"
     print(f"user-sessions, {tasks} tasks in {groups} groups")

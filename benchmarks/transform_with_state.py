@@ -1,6 +1,8 @@
-"""CPU per event of one StatefulProcessor class: on PySpark (RocksDB, files to noop), and on Forebay's loop in memory.
+"""CPU time per event of a StatefulProcessor class in PySpark and in Forebay.
 
-Neither side uses Kafka. Each side runs with N and with 2N events; the difference per event leaves out the start.
+In PySpark, it runs with RocksDB, a source of files and the sink noop. In Forebay, it runs in a task's loop in memory.
+Neither side uses Kafka. Each side runs with N and with 2N events. The difference does not contain the time of the
+start.
 
     python benchmarks/transform_with_state.py spark 100000
     python benchmarks/transform_with_state.py forebay 100000
@@ -28,7 +30,7 @@ from forebay.testing import TestDriver
 
 KEYS = 10_000
 BATCH = 10_000
-"""Events of a micro-batch, and of a commit."""
+"""Number of events in a micro-batch, and in a commit."""
 PROVIDER = "org.apache.spark.sql.execution.streaming.state.RocksDBStateStoreProvider"
 
 
@@ -47,7 +49,7 @@ class Count(Record):
 
 
 class Counter(StatefulProcessor):
-    """Four state calls for each event: get and update of a value, get and update of a map's entry."""
+    """Class with four state calls per event, which are get and update of a value and of a map's entry."""
 
     def init(self, handle: StatefulProcessorHandle) -> None:
         self.count = handle.getValueState("count", "n bigint")
@@ -63,13 +65,13 @@ class Counter(StatefulProcessor):
 
 
 def clicks(number: int) -> list[tuple[str, str]]:
-    """Return the events: user and page."""
+    """Return events, which consist of a user and a page."""
     draw = random.Random(1)
     return [(f"user-{draw.randrange(KEYS)}", f"page-{draw.randrange(3)}") for _ in range(number)]
 
 
 def run_spark(number: int) -> None:
-    """Process the events in a streaming query, a file for each micro-batch."""
+    """Process the events in a streaming query, with a file for each micro-batch."""
     with tempfile.TemporaryDirectory() as folder:
         events = clicks(number)
         for begin in range(0, number, BATCH):
@@ -107,7 +109,7 @@ def run_forebay(number: int) -> None:
 
 
 def cpu_seconds(side: str, number: int) -> float:
-    """Return the CPU time of a run, of all its processes."""
+    """Return the CPU time (s) of all processes of a run."""
     before = resource.getrusage(resource.RUSAGE_CHILDREN)
     command = [sys.executable, __file__, f"{side}-run", str(number)]
     environment = {**os.environ, "PYSPARK_PYTHON": sys.executable, "PYSPARK_DRIVER_PYTHON": sys.executable}
@@ -117,7 +119,7 @@ def cpu_seconds(side: str, number: int) -> float:
 
 
 def main(side: str, number: int) -> None:
-    """Run one side, or measure it."""
+    """Run the benchmark, or one side of it in this process."""
     if side.endswith("-run"):
         (run_spark if side.startswith("spark") else run_forebay)(number)
         return

@@ -1,11 +1,12 @@
-"""CPU per event of topologies that other stream processors are compared with: Theodolite's UC1 to UC3, ShuffleBench.
+"""CPU time per event of topologies from published benchmarks: UC1 to UC3 of Theodolite, and ShuffleBench.
 
     python -m benchmarks.yardsticks [NAME ...] [--events 200000] [--keys 1000]
 
-The topologies are written in the DSL and run as jobs that drain a backlog, their start included. The last output of
-every key is compared with plain Python. Records of sensors are JSON of 80 bytes, one per sensor and second; those of
-ShuffleBench have 1,000 bytes, and one in five is sent on to a consumer, which keeps 128 bytes and answers each tenth
-record. Both projects publish rates of clusters, so only the work is theirs, not the load.
+The topologies are written in the DSL and run as jobs that process a backlog. CPU time includes the start of the job.
+The last output of every key is compared with the result of plain Python. Sensor records are JSON of 80 bytes, one per
+sensor and second. Records of ShuffleBench have 1,000 bytes. One in five is forwarded to a consumer, which stores 128
+bytes and responds to every tenth record. Both projects publish rates of clusters, so the topologies are comparable, but
+the load is not.
 """
 
 from __future__ import annotations
@@ -40,12 +41,12 @@ _ANSWERED = 10
 _QUIET_S = 5.0
 
 Sent = tuple[str, bytes, int]
-"""Key, value and time of an input record."""
+"""Key, value and timestamp of an input record."""
 
 
 @dataclass(frozen=True, slots=True)
 class Measurement:
-    """What a sensor measured."""
+    """A measurement of a sensor."""
 
     identifier: str
     timestamp: int
@@ -54,7 +55,7 @@ class Measurement:
 
 @dataclass(frozen=True, slots=True)
 class Statistics:
-    """Of the measurements of a window."""
+    """Statistics of the measurements in a window."""
 
     count: int = 0
     total: float = 0.0
@@ -64,14 +65,14 @@ class Statistics:
 
 @dataclass(frozen=True, slots=True)
 class Consumed:
-    """What a consumer of ShuffleBench keeps."""
+    """The state of a consumer of ShuffleBench."""
 
     count: int = 0
     state: str = "." * 128
 
 
 def add_measurement(_key: str, one: Measurement, found: Statistics) -> Statistics:
-    """Return the statistics with one more measurement."""
+    """Return the statistics after another measurement."""
     value = one.value_in_w
     if not found.count:
         return Statistics(1, value, value, value)
@@ -79,12 +80,12 @@ def add_measurement(_key: str, one: Measurement, found: Statistics) -> Statistic
 
 
 def count_record(_key: int, _record: bytes, kept: Consumed) -> Consumed:
-    """Return what a consumer keeps after one more record."""
+    """Return the state of a consumer after another record."""
     return Consumed(kept.count + 1, kept.state)
 
 
 def consumers_of(record: bytes) -> Iterator[tuple[int, bytes]]:
-    """Return the record under each consumer whose rule it matches: the rules select one record in five."""
+    """Return the record with each consumer whose rule it matches as key. The rules select one record in five."""
     number = int.from_bytes(record[:8], "big")
     if number % 5 == 0:
         yield number // 5 % _CONSUMERS, record
@@ -95,14 +96,14 @@ _CONSUMER = Fold(Consumed, count_record)
 
 
 def uc1() -> Topology:
-    """Database storage: each measurement is converted."""
+    """Return the topology of UC1 (database storage), which converts each measurement."""
     topology = Topology()
     topology.stream("input", json_of(Measurement)).map_values(lambda _, one: str(one.value_in_w), str).to("output")
     return topology
 
 
 def uc2() -> Topology:
-    """Downsampling: statistics of each sensor and minute."""
+    """Return the topology of UC2 (downsampling), with statistics of each sensor and minute."""
     topology = Topology()
     minutes = topology.stream("input", json_of(Measurement)).group_by_key().windowed_by(tumbling(_MINUTE_MS))
     table = minutes.aggregate(_STATISTICS, json_of(Statistics), store="minutes")
@@ -112,7 +113,10 @@ def uc2() -> Topology:
 
 
 def uc3() -> Topology:
-    """Aggregation by a time attribute: statistics of each sensor and hour of the day, of three days, moved by one."""
+    """Return the topology of UC3, with statistics of each sensor and hour of the day in windows of three days.
+
+    The windows advance by one day.
+    """
     topology = Topology()
     hourly = topology.stream("input", json_of(Measurement)).group_by(
         lambda sensor, one: f"{sensor} {one.timestamp % _DAY_MS // _HOUR_MS}", str
@@ -124,7 +128,7 @@ def uc3() -> Topology:
 
 
 def shufflebench() -> Topology:
-    """ShuffleBench: records go to the consumers whose rules they match, which keep state and answer now and then."""
+    """Return the topology of ShuffleBench. Records are sent to the consumers whose rules they match."""
     topology = Topology()
     matched = topology.stream("input", bytes).flat_map(lambda _, record: consumers_of(record), bytes, int)
     table = matched.group_by_key().aggregate(_CONSUMER, json_of(Consumed), store="consumers")
@@ -142,7 +146,7 @@ TOPOLOGIES: Mapping[str, Callable[[], Topology]] = {
 
 
 def inputs(name: str, events: int, keys: int) -> Iterator[Sent]:
-    """Return the records of a benchmark, the same at each call."""
+    """Yield the records of a benchmark, which are the same in each call."""
     choices = random.Random(name)
     filler = bytes(choices.randrange(256) for _ in range(992))
     for number in range(events):
@@ -192,7 +196,7 @@ def _result_keys(name: str, sensor: str, at: int) -> Iterator[str]:
 @click.option("--events", default=200_000, help="Records of the input.")
 @click.option("--keys", default=1_000, help="Sensors.")
 def main(names: tuple[str, ...], events: int, keys: int) -> None:
-    """Measure."""
+    """Run the benchmark."""
     print(f"{events:,} events, {keys:,} keys, {TASKS} partitions, load {psutil.getloadavg()[0]:.1f}", flush=True)
     with platform() as (home, kafka):
         wrong = [name for name in names or TOPOLOGIES if not measure(home, kafka, name, events, keys)]
@@ -201,7 +205,7 @@ def main(names: tuple[str, ...], events: int, keys: int) -> None:
 
 
 def measure(home: Path, kafka: KafkaSettings, name: str, events: int, keys: int) -> bool:
-    """Drain a benchmark's input and print its cost. Return whether the results are right."""
+    """Process the input of a benchmark and print its CPU time. Return whether the results are correct."""
     TopicAdmin(kafka).delete(["input", "output"])
     TopicAdmin(kafka).create([TopicSpec(topic, TASKS) for topic in ("input", "output")])
     _send(kafka, inputs(name, events, keys))
@@ -243,7 +247,7 @@ def _send(kafka: KafkaSettings, records: Iterable[Sent]) -> None:
 
 
 def _read(kafka: KafkaSettings, wanted: Mapping[str, str]) -> tuple[dict[str, str], int, float]:
-    """Return the last output of each key, the number of outputs, and when the last one came."""
+    """Return the last output of each key, the number of outputs, and the time at which the last one arrived."""
     consumer = Consumer(kafka.consumer(**{"group.id": "yardstick", "isolation.level": "read_committed"}))
     consumer.assign([TopicPartition("output", partition, 0) for partition in range(TASKS)])
     latest: dict[str, str] = {}

@@ -1,1 +1,1 @@
-"""Proves the stores and operators against cases written as data: any directory of files in that format."""
+"""Conformance tests of stores and operators, with cases that are written as data in JSON files."""

@@ -1,4 +1,4 @@
-"""Case files: reading them, and what came of running them."""
+"""Case files and the results of their cases."""
 
 from __future__ import annotations
 
@@ -11,16 +11,16 @@ from forebay.testing.cell import Json
 FORMAT_VERSION = 1
 
 REMARKS = frozenset({"id", "source", "note", "notes", "comment", "description", "title", "caution"})
-"""Fields that explain and ask for nothing."""
+"""Fields that only contain explanations."""
 
 
 class BadCase(Exception):
-    """A case asks for something this runner doesn't know: it fails, it is never skipped."""
+    """A case contains something that the runner does not support. Such a case fails and is not skipped."""
 
 
 @dataclass(frozen=True, slots=True)
 class Difference:
-    """One place where a case got something else than it expects."""
+    """A difference between an actual and an expected result of a case."""
 
     where: str
     expected: Json
@@ -32,7 +32,7 @@ class Difference:
 
 @dataclass(frozen=True, slots=True)
 class CaseResult:
-    """What came of one case: it passed if nothing differs and nothing went wrong."""
+    """The result of a case, which has passed if there are no differences and no error."""
 
     case: str
     differences: tuple[Difference, ...] = ()
@@ -45,24 +45,24 @@ class CaseResult:
 
 @dataclass(frozen=True, slots=True)
 class FileResult:
-    """What came of one file's cases."""
+    """The results of the cases of a file."""
 
     file: Path
     results: tuple[CaseResult, ...]
 
     @property
     def passed(self) -> int:
-        """Count the cases that passed."""
+        """Number of cases that passed."""
         return sum(result.passed for result in self.results)
 
     @property
     def failed(self) -> int:
-        """Count the cases that failed."""
+        """Number of cases that failed."""
         return len(self.results) - self.passed
 
 
 def case_files(directory: Path) -> list[Path]:
-    """Return a directory's case files, by path. Raises FileNotFoundError if there are none."""
+    """Return the case files of a directory, sorted by path. Raises FileNotFoundError if there are no files."""
     files = sorted(directory.rglob("*.json"))
     if not files:
         raise FileNotFoundError(f"{directory} holds no case files (*.json): give a directory of conformance cases")
@@ -70,7 +70,7 @@ def case_files(directory: Path) -> list[Path]:
 
 
 def load_cases(file: Path) -> list[Json]:
-    """Return a file's cases. Raises BadCase if it is not a case file."""
+    """Return the cases of a file. Raises BadCase if it is not a case file."""
     try:
         content = json.loads(file.read_text(encoding="utf-8"))
     except (OSError, ValueError) as error:
@@ -85,7 +85,7 @@ def load_cases(file: Path) -> list[Json]:
 
 
 def fields(where: str, content: Json, required: set[str], optional: set[str] | None = None) -> dict[str, Json]:
-    """Return the fields of a JSON object. Raises BadCase for missing and for unknown ones."""
+    """Return the fields of a JSON object. Raises BadCase for missing and unknown fields."""
     if not isinstance(content, dict):
         raise BadCase(f"{where} is {_text(content)}, not an object")
     missing = required - content.keys()

@@ -35,10 +35,10 @@ _DSL = "dsl"
 def conformance(directory: Path, backend: str, tasks: int) -> int:
     """Run every case file of DIRECTORY; exit code 1 if any case fails.
 
-    Each step or record of a case is a batch of its own, committed to the backend's table; nothing is kept in
-    memory between two of them. With spark all cases run in one query, each as a state task of its own that
-    begins every micro-batch with what its snapshot holds, and a store's writes that follow each other share one.
-    A case that asks for something unknown fails.
+    Each step or record of a case is a separate commit to the backend's table. Nothing remains in memory between two
+    steps. With spark, all cases run in one query, and each case is a state task that loads its snapshot at the start
+    of each micro-batch. Consecutive writes to a store share a micro-batch. A case that contains something unknown
+    fails.
     """
     try:
         results = [_report(result, directory) for result in _results(directory, backend, tasks)]

@@ -1,4 +1,4 @@
-"""Compare the expected with the actual results of a case."""
+"""Comparison of the expected and actual results of a case."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ Emits = list[list[dict[str, Json]]]
 
 
 def matches(expected: Json, got: Json) -> bool:
-    """Return whether `got` is what is expected; an object must have the expected fields, and may have more."""
+    """Return whether `got` equals the expected value. An object may have fields in addition to the expected fields."""
     if isinstance(expected, dict):
         return isinstance(got, dict) and all(k in got and matches(v, got[k]) for k, v in expected.items())
     if isinstance(expected, list):
@@ -25,7 +25,7 @@ def matches(expected: Json, got: Json) -> bool:
 
 
 def matches_unordered(expected: list[Json], got: list[Json]) -> bool:
-    """Return whether both lists hold the same, in any order."""
+    """Return whether both lists contain the same items in any order."""
     rest = list(got)
     for wanted in expected:
         position = next((index for index, other in enumerate(rest) if matches(wanted, other)), None)
@@ -36,13 +36,13 @@ def matches_unordered(expected: list[Json], got: list[Json]) -> bool:
 
 
 def matches_per_key(expected: list[Json], got: list[Json]) -> bool:
-    """Return whether both lists hold the same records, in the same order for each key."""
+    """Return whether both lists contain the same records, in the same order for each key."""
     keys = {_key(record) for record in (*expected, *got)}
     return all(matches([e for e in expected if _key(e) == key], [g for g in got if _key(g) == key]) for key in keys)
 
 
 def compare_emits(where: str, expected: Json, got: Emits) -> Iterable[Difference]:
-    """Compare outputs input by input; within one input, order matters only per key."""
+    """Compare the outputs of each input. Among the outputs of an input, only the order within a key is compared."""
     if len(expected) != len(got):
         yield Difference(f"{where} (number of inputs)", len(expected), len(got))
         return
@@ -52,7 +52,7 @@ def compare_emits(where: str, expected: Json, got: Emits) -> Iterable[Difference
 
 
 def compare_outputs(where: str, expected: list[Json], got: Emits) -> Iterable[Difference]:
-    """Compare all outputs in order; among those of one input, order matters only per key."""
+    """Compare all outputs in order. Among the outputs of an input, only the order within a key is compared."""
     flat = [record for emitted in got for record in emitted]
     at = 0
     for emitted in got:
@@ -75,7 +75,7 @@ def final_table(got: Emits) -> list[Json]:
 
 
 def identity(record: Json) -> str:
-    """Return what identifies a row of a result table: its key and window."""
+    """Return the identity of a row of a result table, which is its key and window."""
     return json.dumps([record.get("key"), record.get("start"), record.get("end")])
 
 

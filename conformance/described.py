@@ -1,4 +1,4 @@
-"""Cases of topologies described in the DSL: the same expectations, on the loop, repartitions included."""
+"""Cases of topologies that run in the DSL, on the runtime's loop and with repartition topics."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from forebay.time.windows import JoinWindows, TimeWindows
 _STORE = "aggregate"
 _OUT, _RAW = "out", "raw"
 _FACTS = frozenset({"dropped_window_updates", "dropped_records"})
-"""Counters of the operators, which a topology does not give."""
+"""Counters of the operators, which a topology does not expose."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,9 +36,9 @@ class _NoSettings:
 
 
 def run_described(directory: Path, tasks: int = 1) -> Iterator[FileResult]:
-    """Run the topology cases below a directory in the DSL, file by file. Raises FileNotFoundError if there are none.
+    """Run the topology cases below a directory in the DSL, file by file. Raises FileNotFoundError without files.
 
-    Cases that need one task (see `shares_a_task`) are left out where there are several.
+    With several tasks, cases that need a single task are skipped (see `shares_a_task`).
     """
     for file in case_files(directory):
         try:
@@ -56,14 +56,14 @@ def run_described(directory: Path, tasks: int = 1) -> Iterator[FileResult]:
 
 
 def shares_a_task(case: Json, tasks: int) -> bool:
-    """Return whether several tasks get keys of a case that are to have one stream time, or one buffer, between them."""
+    """Return whether keys of a case that must share a stream time or a buffer would be in different tasks."""
     key = key_writer(JSON)
     owners = {partition_of(key(JSON.row(record["key"])), tasks) for record in case["input"]}  # type: ignore[misc]
     return len(owners) > 1 and not case["topology"]["op"].startswith("table_table")
 
 
 def run_case(case: Json, index: int, tasks: int = 1) -> CaseResult:
-    """Run one case's topology. A null key of a table goes to `.errors`, where upstream drops the record."""
+    """Run the topology of a case. A record of a table with a null key is sent to `.errors`. Kafka Streams drops it."""
 
     def differences() -> Any:
         compared = {name: value for name, value in case["expected"].items() if name not in _FACTS}

@@ -1,4 +1,4 @@
-"""The functions that cases name: aggregates, groupings, value joiners."""
+"""The functions that cases can name, which are aggregates, groupings and value joiners."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _JOINS = {"inner": Join.INNER, "left": Join.LEFT, "outer": Join.OUTER}
 
 @dataclass(frozen=True, slots=True)
 class Aggregate:
-    """An aggregate on JSON values."""
+    """An aggregate of JSON values."""
 
     initial: Json
     add: Callable[[Json, Json], Json]
@@ -27,12 +27,12 @@ class Aggregate:
 
 
 def text_of(value: Json) -> str:
-    """Return a value as it appears in a text."""
+    """Return the representation of a value in a text."""
     return "null" if value is None else str(value)
 
 
 def aggregate(spec: Json) -> Aggregate:
-    """Return the aggregate of a name, or of an object with kind, initial, add, subtract."""
+    """Return the aggregate with a name, or the aggregate of an object with kind, initial, add and subtract."""
     if isinstance(spec, str):
         return _named_aggregate(spec, {})
     options = fields("aggregate", spec, {"kind"}, {"initial", "add", "subtract"})
@@ -75,7 +75,7 @@ def _number(value: Json) -> Json:
 
 
 def grouping(name: Json) -> Callable[[Json, Json], tuple[Json, Json] | None]:
-    """Return a group_by: from a row's key and value the group and what counts there, or None."""
+    """Return a grouping function. It returns the group and the value of a row, or None to drop the row."""
     if name == "key":
         return lambda key, value: (key, value)
     if name == "value":
@@ -88,7 +88,7 @@ def grouping(name: Json) -> Callable[[Json, Json], tuple[Json, Json] | None]:
 
 
 def joiner(template: Json) -> Callable[[Json, Json], Json]:
-    """Return a value joiner: a text with {left} and {right} in it, or qty*price."""
+    """Return a value joiner, from a text with {left} and {right} or from "qty*price"."""
     if template == "qty*price":
         return _bill
     if not isinstance(template, str) or not _PLACE.search(template):

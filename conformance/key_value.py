@@ -1,4 +1,4 @@
-"""Cases of key-value stores: plain, LRU and list-value."""
+"""Cases of key-value, LRU and list-value stores."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from forebay.testing.cell import Cell, Json, cell, cell_or_none, plain
 
 
 class KeyValueSteps(StoreSteps):
-    """Operations of a plain key-value store, and of one that evicts."""
+    """Operations of key-value and LRU stores."""
 
     def __init__(self, store: Json, steps: list[Json], stores: Stores) -> None:
         super().__init__(steps, stores)
@@ -105,5 +105,5 @@ class ListValueSteps(StoreSteps):
 
 
 def show(steps: StoreSteps, entries: Iterable[tuple[str, Cell]]) -> Json:
-    """Return entries as the cases write them."""
+    """Return entries in the format of the cases."""
     return [[steps.keys.decode(key), plain(value)] for key, value in entries]

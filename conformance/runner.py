@@ -1,4 +1,4 @@
-"""Run case files. The content of a case decides how it is run, never its name."""
+"""Runner of case files. The content of a case determines how it is run, and not its name."""
 
 from __future__ import annotations
 
@@ -39,13 +39,13 @@ _TOPOLOGIES: dict[str, Callable[[Json, Stores], Topology]] = {
 
 
 def run_directory(directory: Path, backend: Backend) -> Iterator[FileResult]:
-    """Run every case file below a directory, file by file. Raises FileNotFoundError if there are none."""
+    """Run every case file below a directory. Raises FileNotFoundError if there are no files."""
     for file in case_files(directory):
         yield run_file(file, backend)
 
 
 def run_file(file: Path, backend: Backend) -> FileResult:
-    """Run a file's cases; one that is not a case file gives one failure."""
+    """Run the cases of a file. If it is not a case file, the result is one failure."""
     try:
         cases = load_cases(file)
     except BadCase as error:
@@ -54,7 +54,7 @@ def run_file(file: Path, backend: Backend) -> FileResult:
 
 
 def run_case(case: Json, index: int, backend: Backend) -> CaseResult:
-    """Run one case on an empty table of its own."""
+    """Run a case on a new, empty table."""
 
     def differences() -> list[Difference]:
         with open_bench(backend) as bench:
@@ -65,7 +65,7 @@ def run_case(case: Json, index: int, backend: Backend) -> CaseResult:
 
 
 def judge(name: str, differences: Callable[[], Iterable[Difference]]) -> CaseResult:
-    """Return a case's result from its differences, or from the exception that asking for them ends with."""
+    """Return the result of a case from its differences, or from the exception that computing them raises."""
     try:
         return CaseResult(name, tuple(differences()))
     except BadCase as error:
@@ -75,12 +75,12 @@ def judge(name: str, differences: Callable[[], Iterable[Difference]]) -> CaseRes
 
 
 def case_name(case: Json, index: int) -> str:
-    """Return a case's id, or its place in the file."""
+    """Return the id of a case, or its position in the file."""
     return str(case.get("id", f"case {index}")) if isinstance(case, dict) else f"case {index}"
 
 
 def make_script(case: Json, stores: Stores) -> Script:
-    """Return what a case asks for. Raises BadCase for anything unknown in it."""
+    """Return the script of a case. Raises BadCase if it contains something unknown."""
     if not isinstance(case, dict):
         raise BadCase("it is not an object")
     if "steps" in case:

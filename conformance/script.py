@@ -1,4 +1,4 @@
-"""A case as a script: steps that run one per batch, and what they were expected to give."""
+"""Cases as scripts, which have steps and their expected outcomes."""
 
 from __future__ import annotations
 
@@ -15,28 +15,28 @@ S = TypeVar("S", bound=Store[Any])
 
 
 class Stores(Protocol):
-    """Where a script gets its stores."""
+    """The stores of a script."""
 
     def open(self, declared: S) -> S:
-        """Return the declared store, ready for use."""
+        """Return the declared store, bound to a table."""
         ...
 
 
 class Declarations:
-    """Replaces stores when a script is only inspected; collects the stores that it declares, by name."""
+    """Stores for the inspection of a script, which only collect its declared stores by name."""
 
     def __init__(self) -> None:
         self.stores: dict[str, Store[Any]] = {}
 
     def open(self, declared: S) -> S:
-        """Return the store as it was declared: it has no rows."""
+        """Return the declared store, which is not bound to a table."""
         self.stores[declared.name] = declared
         return declared
 
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """What a step gave, or the error (class and text) that undid it."""
+    """The result of a step, or the class and text of the error that undid the step."""
 
     value: Json = None
     error: str = ""
@@ -44,9 +44,9 @@ class Outcome:
 
 
 class Script(abc.ABC):
-    """The steps of one case. Everything wrong with the case itself is found when it is made.
+    """The steps of a case. If the case is invalid, the constructor raises BadCase.
 
-    A script may be recreated before any step, so all state that it needs is in its stores or in its memory.
+    A script may be recreated before each step, so all of its state must be in its stores or in its memory.
     """
 
     def __init__(self, stores: Stores) -> None:
@@ -55,24 +55,24 @@ class Script(abc.ABC):
 
     @abc.abstractmethod
     def steps(self) -> int:
-        """Count the steps."""
+        """Return the number of steps."""
 
     def batches(self) -> list[range]:
-        """Return the steps that may share a batch where batches are dear; by default each is one of its own."""
+        """Return ranges of steps that may share a commit if commits are slow. By default, each step has its own."""
         return [range(step, step + 1) for step in range(self.steps())]
 
     @abc.abstractmethod
     def run(self, index: int) -> Json:
-        """Run one step, give what came of it. Raises NullKeyError."""
+        """Run a step, and return its result. Raises NullKeyError."""
 
     @abc.abstractmethod
     def differences(self, outcomes: Sequence[Outcome]) -> Iterator[Difference]:
-        """Compare the steps' outcomes with what the case expects; works without stores."""
+        """Yield the differences between the outcomes of the steps and the expected outcomes. Stores are not needed."""
 
     def memory(self) -> dict[str, Json]:
         """Return the state that the next step needs in addition to the stores."""
         return {"keys": self.keys.memory()}
 
     def remember(self, memory: dict[str, Json]) -> None:
-        """Take over the memory of the step before."""
+        """Set the memory to that of the previous step."""
         self.keys.remember(memory["keys"])

@@ -1,4 +1,4 @@
-"""Runs cases through one Spark query: each case is a state task, its next steps are records of the next micro-batch."""
+"""Execution of cases in one Spark query. Each case is a state task, whose next steps are in the next micro-batch."""
 
 from __future__ import annotations
 
@@ -25,11 +25,11 @@ from forebay.testing.cell import Json
 _STEPS_SCHEMA = "task int, start int, stop int"
 
 Progress = Callable[[int, int], None]
-"""Called after each micro-batch with its number and how many there are."""
+"""Called after each micro-batch with its number and the number of all micro-batches."""
 
 
 def case_function(cases: list[Json], checkpoint: str) -> Callable[[int, int, int], str]:
-    """Return what runs steps of a case; every case has the snapshots that a job's task has: blocks and a manifest."""
+    """Return a function that runs steps of a case. Each case has snapshots like a job's task."""
 
     def run(task: int, start: int, stop: int) -> str:
         storage = SnapshotFiles(open_files(checkpoint), CHECKPOINT)
@@ -40,7 +40,7 @@ def case_function(cases: list[Json], checkpoint: str) -> Callable[[int, int, int
 
 @dataclass(slots=True)
 class _Run:
-    """One case on its way: its script, and what came of its steps."""
+    """A case that is being run, with its script and the outcomes of its steps."""
 
     name: str
     case: Json
@@ -61,7 +61,7 @@ class _Run:
 
 
 def run_on_spark(directory: Path, progress: Progress = lambda _number, _count: None) -> Iterator[FileResult]:
-    """Run every case file below a directory in one Spark query. Raises FileNotFoundError if there are none."""
+    """Run every case file below a directory in one Spark query. Raises FileNotFoundError if there are no files."""
     files = [(file, _prepare_file(file)) for file in case_files(directory)]
     _run_query([run for _, runs in files for run in runs if run.script is not None], progress)
     for file, runs in files:
@@ -101,7 +101,7 @@ def _run_query(runs: list[_Run], progress: Progress) -> None:
 
 
 def _write_batches(runs: list[_Run], directory: Path) -> int:
-    """Write a file per micro-batch, a line per case that has a batch left; give the number of files."""
+    """Write a file for each micro-batch, with a line for each case that has steps left. Return the number of files."""
     directory.mkdir()
     batches = [[] if run.script is None else run.script.batches() for run in runs]
     count = max(map(len, batches))

@@ -1,4 +1,4 @@
-"""Takes the place of Kafka for a case's task: a topic of steps to read, a list of outcomes to write."""
+"""Replacements of Kafka's clients for the task of a case, with a topic of steps and a list of outcomes."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ from forebay.testing.cell import CellCodec, cell, plain
 TOPIC = "steps"
 
 Outcomes = dict[int, Outcome]
-"""What came of steps, by their numbers."""
+"""Outcomes of steps, by number of the step."""
 
 Place = tuple[str, int]
 
 
 @dataclass(frozen=True, slots=True)
 class StepRecord:
-    """One record of a case's topic (a `Message`): its offset is the step's number."""
+    """A record of a case's topic (a `Message`), whose offset is the number of the step."""
 
     number: int
 
@@ -53,7 +53,7 @@ class StepRecord:
 
 
 class StepReader:
-    """Hands out the steps before `end` (implements `Reader`)."""
+    """Reader of the steps before `end`. Implements `Reader`."""
 
     def __init__(self, end: int) -> None:
         self.bytes = 0
@@ -92,11 +92,11 @@ class StepReader:
         return {}
 
     def close(self) -> None:
-        """Nothing is held."""
+        """Do nothing, because there is no connection."""
 
 
 class OutcomeProducer:
-    """Keeps what is committed as outcomes (implements `Committer`)."""
+    """Producer that stores committed records as outcomes. Implements `Committer`."""
 
     is_open = False
 
@@ -126,7 +126,7 @@ class OutcomeProducer:
 
 
 class StepSurroundings:
-    """A broker that knows nothing (implements `Surroundings`): what the state says is what was committed."""
+    """Surroundings without a broker. The position in the state is the committed one. Implements `Surroundings`."""
 
     def markers(self, places: Iterable[Place]) -> dict[Place, str]:
         return {}
@@ -145,7 +145,7 @@ class StepSurroundings:
         return TaskInput([InputPartition(TOPIC, 0, 1, begin)])
 
     def check_topics(self, lease: Lease) -> None:
-        """There is one topic."""
+        """Do nothing, because there is only one topic, which can't change."""
 
     def purge(self, ends: Mapping[Place, int]) -> None:
         return

@@ -1,4 +1,4 @@
-"""Running a case's steps on a store: each operation is a method of the store's kind, its fields are the arguments."""
+"""Execution of a case's steps on a store. Each operation is a method, and its fields are the arguments."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ _NULL_KEY = {None: "", "null_key": "NullKeyError"}
 
 
 class StoreSteps(Script):
-    """The operations of one kind of store: subclasses have one method per operation, named after it.
+    """The operations of one kind of store. Subclasses have a method with the name of each operation.
 
     Args:
-        counters: the store's counters, which it keeps in memory only.
+        counters: The store's counters, which are only in memory.
     """
 
     counters: tuple[str, ...] = ()
@@ -41,7 +41,7 @@ class StoreSteps(Script):
         return len(self._steps)
 
     def batches(self) -> list[range]:
-        """Return writes that follow each other as one batch, the reads after them as the next."""
+        """Return ranges of consecutive writes and of the reads that follow them."""
         ends = [
             index
             for index in range(1, len(self._steps))

@@ -1,4 +1,4 @@
-"""Cases of streams: joins with a table, joins with a stream, and which windows a time belongs to."""
+"""Cases of joins of a stream with a table or a stream, and of the assignment of times to windows."""
 
 from __future__ import annotations
 
@@ -90,7 +90,7 @@ class StreamStreamTopology(Topology):
 
 
 class Assignment(Script):
-    """Which windows a time belongs to: one step, no stores."""
+    """Assignment of a time to windows. It has one step and no stores."""
 
     def __init__(self, case: Json, stores: Stores) -> None:
         super().__init__(stores)

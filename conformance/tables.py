@@ -1,4 +1,4 @@
-"""Cases of tables: aggregates, suppression, joins of two tables."""
+"""Cases of aggregates, suppression and joins of tables."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _WHEN_FULL = {"emit_early": WhenFull.EMIT_EARLY, "shut_down": WhenFull.SHUT_DOWN
 
 
 class TableAggregateTopology(Topology):
-    """A table, grouped and aggregated with add and subtract."""
+    """A table that is grouped and aggregated with add and subtract."""
 
     def __init__(self, case: Json, stores: Stores) -> None:
         super().__init__(case, stores)
@@ -56,7 +56,7 @@ class TableAggregateTopology(Topology):
 
 
 class SuppressTopology(TableAggregateTopology):
-    """A table counted by value, the counts held back."""
+    """A table that is counted by value, with suppressed results."""
 
     def __init__(self, case: Json, stores: Stores) -> None:
         Topology.__init__(self, case, stores)
@@ -94,7 +94,7 @@ class SuppressTopology(TableAggregateTopology):
 
 
 class TableTableTopology(Topology):
-    """Two tables joined, and the result joined with the right one again where the case asks for it."""
+    """A join of two tables. If the case specifies it, the result is joined with the right table once more."""
 
     def __init__(self, case: Json, stores: Stores) -> None:
         super().__init__(case, stores)

@@ -1,4 +1,4 @@
-"""Run a case as the processor of a state task. Each batch of steps begins with the stored state alone."""
+"""Execution of a case as the processor of a state task. Each range of steps starts with only the stored state."""
 
 from __future__ import annotations
 
@@ -11,17 +11,17 @@ from conformance.runner import make_script
 from conformance.script import Declarations, Outcome, S
 from conformance.step_broker import TOPIC, OutcomeProducer, Outcomes, StepReader, StepSurroundings
 from forebay.processor.api import Context, Processor
+from forebay.processor.bound_stores import declared_stores
 from forebay.processor.codecs import Codecs
-from forebay.processor.declared import declared_stores
 from forebay.processor.engine import TaskEngine
 from forebay.processor.engine_settings import EngineSettings
 from forebay.runtime.changelog.topics import ChangelogRouter, ChangelogRows, internal_topic
 from forebay.runtime.protocol.lease import Lease
 from forebay.runtime.task.announce import Announcer
 from forebay.runtime.task.group import GroupSettings, TaskGroup
-from forebay.runtime.task.keeping import SnapshotKeeper
 from forebay.runtime.task.pacing import Limits, Pacing
 from forebay.runtime.task.snapshot import GroupStorage, SnapshotWriter
+from forebay.runtime.task.snapshot_writing import SnapshotKeeper
 from forebay.runtime.task.state_task import StateTask
 from forebay.runtime.task.task_settings import TaskSettings
 from forebay.stores.keyvalue import KeyValueStore
@@ -36,9 +36,9 @@ CHECKPOINT = _CODE = "conformance"
 
 
 class CaseProcessor(Processor[Cell, Cell]):
-    """Runs one case: an event is a step's number, what it forwards is what came of the step.
+    """Processor of a case. Its input is the number of a step, and it forwards the outcome of the step.
 
-    Its stores are those the case's script asks for, and one for what the script must remember.
+    It has the stores that the case's script declares, and a store for the script's memory.
     """
 
     def __init__(self, case: Json) -> None:
@@ -76,10 +76,13 @@ class CaseProcessor(Processor[Cell, Cell]):
 
 
 def run_steps(case: Json, number: int, steps: range, storage: GroupStorage) -> Outcomes:
-    """Run a case's steps as a worker does that has just started: all it knows is in `storage`.
+    """Run steps of a case like a worker that has just started. All state is loaded from `storage`.
 
     Args:
-        number: of the case.
+        case: The case.
+        number: Number of the case.
+        steps: Numbers of the steps.
+        storage: Snapshots of the case's group.
     """
     lease = Lease(_CODE, steps.start + 1, number, number + 1, number + 1, 0, {TOPIC: (0,)})
     task, sent = _task(case, number), Outcomes()
@@ -104,7 +107,7 @@ def run_steps(case: Json, number: int, steps: range, storage: GroupStorage) -> O
 
 
 class _StandingLoop:
-    """A group between two commits (implements `keeping.Loop`)."""
+    """The loop of a group between two commits. Implements `snapshot_writing.Loop`."""
 
     def __init__(self, group: TaskGroup) -> None:
         self.group = group
@@ -138,5 +141,5 @@ def encode_outcomes(outcomes: Outcomes) -> str:
 
 
 def decode_outcomes(text: str) -> Outcomes:
-    """Read outcomes."""
+    """Return outcomes from their text."""
     return {int(step): Outcome(**fields) for step, fields in json.loads(text).items()}

@@ -1,4 +1,4 @@
-"""Running a case's input through a topology, one record per batch, and comparing what it gives."""
+"""Execution of a topology on the input of a case, one record at a time, and comparison of its results."""
 
 from __future__ import annotations
 
@@ -18,10 +18,11 @@ _RECORD = {"topic", "key", "value", "ts"}
 
 
 class Topology(Script):
-    """One topology of a case: a step per input record, and a last one for facts about the end.
+    """A topology of a case. It has a step for each input record, and a last step for facts about the end.
 
     Args:
-        case: the case; `spec` is its topology.
+        case: The case.
+        spec: Its topology.
     """
 
     def __init__(self, case: Json, stores: Stores) -> None:
@@ -32,7 +33,7 @@ class Topology(Script):
         self.stream_time = -1
 
     def check(self) -> None:
-        """Refuse inputs that the topology does not read, and expectations that nothing is compared with."""
+        """Raise BadCase for inputs that the topology does not read, and expectations that are not compared."""
         for index, record in enumerate(self.input):
             fields(f"input[{index}]", record, _RECORD)
             if record["topic"] not in self.topics():
@@ -49,26 +50,26 @@ class Topology(Script):
 
     @abc.abstractmethod
     def topics(self) -> set[str]:
-        """Return the topics it reads."""
+        """Return the topics that the topology reads."""
 
     @abc.abstractmethod
     def process(self, topic: str, key: str | None, value: Json, ts: int) -> list[Json]:
-        """Process one record; give what it sends. `stream_time` is the caller's to keep where it needs one."""
+        """Process a record, and return the results that it sends. If stream time is needed, the caller stores it."""
 
     def facts(self) -> dict[str, Callable[[], Json]]:
-        """Return what else can be compared at the end, by field of `expected`."""
+        """Return functions for other facts that can be compared at the end, by field of `expected`."""
         return {}
 
     def raw(self) -> list[Json] | None:
-        """Return what was sent before suppression for the last record; None where nothing is suppressed."""
+        """Return the results of the last record before suppression, or None if there is no suppression."""
         return None
 
     def only_final(self) -> bool:
-        """Return whether intermediate results are not to be compared."""
+        """Return whether intermediate results must not be compared."""
         return False
 
     def settle(self, expected: Emits, got: Emits, facts: dict[str, Json]) -> tuple[Emits, Emits, list[Difference]]:
-        """Set aside what upstream does otherwise by a documented defect; give the rest and what still differs."""
+        """Remove results that differ by a documented defect of Kafka Streams. Return the others, and differences."""
         return expected, got, []
 
     def steps(self) -> int:
@@ -123,11 +124,11 @@ class Topology(Script):
                 yield Difference(name, expected[name], value)
 
     def show(self, results: list[Result[Cell]]) -> list[Json]:
-        """Return results as the cases write them."""
+        """Return results in the format of the cases."""
         return [{"key": self.keys.decode(r.key), "value": plain(r.value), "ts": r.timestamp} for r in results]
 
     def table(self, spec: Json, name: str) -> Table[Cell]:
-        """Return the table of a case's table specification."""
+        """Return the table that a case specifies."""
         kind = spec.get("store") if isinstance(spec, dict) else spec
         if kind == "latest_by_offset":
             fields(name, spec, {"store"})

@@ -1,4 +1,4 @@
-"""Cases of windowed aggregates: tumbling, hopping, sessions."""
+"""Cases of aggregates in tumbling, hopping and session windows."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ from forebay.time.sessions import SessionWindows
 from forebay.time.windows import TimeWindows
 
 _EMITS = {"update": Emission.UPDATES, "final": Emission.FINAL, "suppress_until_window_closes": Emission.UPDATES}
-# Cases compare the live sessions at the end, so none may expire before.
+# Cases compare the live sessions at the end, so no session may expire before that.
 _KEPT_FOR_GOOD = 1 << 60
 
 
 class WindowedTopology(Topology):
-    """A windowed aggregate, with a suppress behind it where the case asks for one."""
+    """A windowed aggregate, followed by a suppression if the case specifies it."""
 
     def __init__(self, case: Json, stores: Stores) -> None:
         super().__init__(case, stores)
@@ -76,9 +76,9 @@ class WindowedTopology(Topology):
         self.dropped = memory["dropped"]
 
     def settle(self, expected: Emits, got: Emits, facts: dict[str, Json]) -> tuple[Emits, Emits, list[Difference]]:
-        """Set aside sessions that upstream's suppress gives at exactly end + gap + grace: one ms before they close.
+        """Remove sessions that Kafka Streams emits at exactly end + gap + grace, which is one ms before they close.
 
-        Here they must come once, with the last value given there, as soon as time has passed that moment.
+        Forebay must emit them once, with the last value of Kafka Streams, when time has passed this moment.
         """
         # Only a suppress of sessions differs from upstream, which closes them one ms early.
         if self._suppress is None or not isinstance(self.windows, SessionWindows):

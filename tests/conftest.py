@@ -1,6 +1,6 @@
-"""Configuration of all tests: how property tests run, the terminal size, and what would only cost time.
+"""Configuration of all tests: property tests, the terminal, and fixtures that save time or isolate tests.
 
-Properties have no deadlines (a busy machine is no failure), and in CI the same examples each time.
+Property tests have no deadlines, so that they don't fail on a busy machine. In CI, their examples are always the same.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from forebay.serde.subjects import LocalSubjects, connect
 settings.register_profile("forebay", deadline=None, derandomize="CI" in os.environ)
 settings.load_profile("forebay")
 
-# The terminal of the test run may be missing or dumb.
+# The tests may run without a terminal, or with one of type `dumb`.
 os.environ["TERM"] = "xterm"
 
 
@@ -30,14 +30,14 @@ async def _pause(seconds: float) -> None:
 
 @pytest.fixture(scope="session", autouse=True)
 def _servers_close_soon() -> Iterator[None]:
-    """Let uvicorn notice after 10 ms rather than 100 ms that it is closed; hundreds of tests close a server."""
+    """Make uvicorn poll every 10 ms, rather than 100 ms, for its end, because hundreds of tests close a server."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("uvicorn.server.asyncio", SimpleNamespace(**{**vars(asyncio), "sleep": _pause}))
         yield
 
 
 def pytest_collection_finish() -> None:
-    """Take the tests themselves out of garbage collections, which would look at them again and again."""
+    """Exclude the objects of the collected tests from garbage collection, which would traverse them repeatedly."""
     gc.collect()
     gc.freeze()
     gc.set_threshold(20_000, 20, 50)
@@ -45,7 +45,7 @@ def pytest_collection_finish() -> None:
 
 @pytest.fixture(autouse=True)
 def _starts_no_java(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Replace the start of Java, which is the first step of `forebay run`, by nothing."""
+    """Prevent the start of Java, the first step of `forebay run`, because these tests have no Spark."""
 
     def start(_settings: Mapping[str, str]) -> None:
         raise RuntimeError("these tests have no Spark")
@@ -55,13 +55,13 @@ def _starts_no_java(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture(autouse=True)
 def _keeps_its_registry(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Forget the registry that a test connects, for example by a command: test drivers of other tests would use it."""
+    """Disconnect the registry that a test connects, because test drivers of later tests would use it."""
     monkeypatch.setattr(subjects, "_connected", list(subjects._connected))
 
 
 @pytest.fixture
 def registry() -> Iterator[LocalSubjects]:
-    """Yield the process's registry, a local one."""
+    """Connect a local registry for this process, and yield it."""
     local_subjects = LocalSubjects()
     connect(local_subjects)
     yield local_subjects

@@ -1,4 +1,4 @@
-"""Records without value (deletes), alone and among others, in topics that are read as tables."""
+"""Deletes (records without a value) among other records, in topics that are read as tables."""
 
 from __future__ import annotations
 
@@ -14,16 +14,16 @@ from tests.plain import plain
 class Delete:
     topic: str
     timestamp: int
-    """The Kafka record's, in ms."""
+    """Timestamp of the Kafka record in ms."""
 
 
 def pipe_each(
     driver: TestDriver, arrived: Iterable[tuple[str, Any]], topics: Mapping[type[Any], str]
 ) -> list[tuple[str, str, dict[str, Any] | None, int]]:
-    """Process (key, event or Delete) one by one; give topic, key, value (None: a delete) and event time of each.
+    """Process (key, event or Delete) one by one. Return topic, key, value (None for a delete) and event time of each.
 
     Args:
-        topics: by the class of the event.
+        topics: Input topics by class of their events.
     """
     records: list[tuple[str, str, dict[str, Any] | None, int]] = []
     for key, event in arrived:

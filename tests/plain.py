@@ -1,4 +1,4 @@
-"""Conversion between records and plain data, as the replays use it."""
+"""Conversion between records and the plain data that replays use."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from forebay.records import FrozenMap, fields_of, is_record_type
 
 
 def plain(record: Any) -> Any:
-    """Return dicts and lists in place of records and tuples."""
+    """Return a value with dicts and lists instead of records and tuples."""
     if is_record_type(type(record)):
         return {name: plain(getattr(record, name)) for name in fields_of(type(record))}
     if isinstance(record, tuple):
@@ -18,7 +18,7 @@ def plain(record: Any) -> Any:
 
 
 def build(hint: Any, value: Any) -> Any:
-    """Return plain Avro data as the record type's frozen values."""
+    """Return the record of a type with the values of plain Avro data."""
     if value is None:
         return None
     options = [arg for arg in typing.get_args(hint) if arg is not type(None)]

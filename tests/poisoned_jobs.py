@@ -1,6 +1,6 @@
-"""Jobs in SQL, KSML and the DSL for poisonous records. Each has a repartition and expressions that can be costly.
+"""Jobs in SQL, KSML and the DSL that process poisonous records. Each has a repartition and costly expressions.
 
-A good record has the key "good" in its field K and its number in N.
+A good record has the text "good" in its field K and its number in N.
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ pipelines:
 
 
 def dsl_topology(_: Any = None) -> Topology:
-    """Return the DSL's topology, which forwards a text N times."""
+    """Return the topology of the job in the DSL."""
     topology = Topology()
     rows: Any = topology.stream("poison_dsl", JSON)
     many = rows.flat_map_values(lambda _, row: [row["T"]] * int(row["N"]), str)
@@ -72,10 +72,10 @@ SERVICE = declare(name="poison-dsl", summary="counts texts", job=__name__, made=
 
 @dataclass(frozen=True, slots=True)
 class PoisonedJob:
-    """A job, its topics, and which good records its results hold.
+    """A job and its topics.
 
     Args:
-        numbers: Takes keys and values of the output topic, gives the numbers of the good records behind them.
+        numbers: Function that returns the numbers of the good records in keys and values of the output topic.
     """
 
     make: Callable[[], Job]

@@ -1,6 +1,6 @@
-"""One record of each kind that has stopped, or could stop, a task. Every service is tested with this list.
+"""Poisonous records: one of each kind that has stopped, or could stop, a task.
 
-A new harmful kind is added here and tested with every service, by the engine alone
+Add newly discovered kinds here. Every service is tested with all of them, on the test driver
 (tests/services/test_poison.py) and on a real broker (integration-tests/test_poison.py).
 """
 
@@ -29,7 +29,7 @@ SIDE_LIMIT = int(SIDE_TOPIC["max.message.bytes"])
 
 
 class Fate(Enum):
-    """How a poisonous record is handled."""
+    """The expected handling of a poisonous record."""
 
     REFUSED = "it goes to .errors, once, and changes nothing"
     DELETES = "in a table it deletes its key; elsewhere it goes to .errors"
@@ -38,7 +38,7 @@ class Fate(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Sent:
-    """A record as it is sent; `timestamp` (ms) None: now."""
+    """A record to send. If `timestamp` (ms) is None, its time is that of sending."""
 
     key: bytes | None
     value: bytes | None
@@ -47,13 +47,13 @@ class Sent:
 
 
 class Maker:
-    """Makes poisonous records of one topic.
+    """Maker of poisonous records for one topic.
 
     Args:
-        source: of the topic.
-        good: an ordinary record, of a key of its own.
-        encode: gives a value's framed bytes under its contract.
-        register: takes a subject's suffix and a schema's text, gives the schema's id.
+        source: Source of the topic.
+        good: An ordinary record, whose key is used only here.
+        encode: Function that encodes a value with its contract and frames it.
+        register: Function that registers a schema under a suffix of the subject, and returns its id.
     """
 
     def __init__(
@@ -67,11 +67,11 @@ class Maker:
 
     @property
     def good(self) -> bytes:
-        """The ordinary record's value."""
+        """The encoded value of the ordinary record."""
         return self.encode(self.event.value)
 
     def with_defect(self, defect: Defect) -> Sent:
-        """Return the record with a producer's defect."""
+        """Return the record with a defect of its producer."""
         return Sent(*self._frames.frame(self.event._replace(defect=defect)))
 
     def at(self, timestamp: int) -> Sent:
@@ -79,11 +79,11 @@ class Maker:
         return Sent(self.key, self.encode(replace(self.event.value, timestamp=timestamp)))
 
     def delete(self, key: bytes) -> Sent:
-        """Return a record without value that has the ordinary record's time."""
+        """Return a record without a value, at the time of the ordinary record."""
         return Sent(key, None, timestamp=self.event.timestamp)
 
     def with_each(self, kind: type, value: Any) -> Sent:
-        """Return the record with `value` in every field that holds a `kind`, except its timestamp."""
+        """Return the record with `value` in every field of the type `kind`, except its timestamp."""
         record = self.event.value
         changed = {
             entry: value
@@ -93,14 +93,14 @@ class Maker:
         return Sent(self.key, self.encode(replace(record, **changed)))
 
     def under(self, name: str, schema: Any, value: Any) -> Sent:
-        """Return a value of another schema."""
+        """Return a record whose value has another schema."""
         body = io.BytesIO()
         fastavro.schemaless_writer(body, fastavro.parse_schema(schema, named_schemas={}), value)
         schema_id = self._register(name, json.dumps(schema))
         return Sent(self.key, b"\0" + schema_id.to_bytes(4, "big") + body.getvalue())
 
     def nest(self, levels: int) -> Sent:
-        """Return the record with one more field, which holds nested records."""
+        """Return a record with an additional field, which contains nested records."""
         schema: Any = {"type": "record", "name": "Level0", "fields": []}
         value: Any = {}
         for level in range(1, levels):
@@ -112,7 +112,7 @@ class Maker:
 
 @dataclass(frozen=True, slots=True)
 class Poison:
-    """A kind of poisonous record; `make` is given the topic's maker."""
+    """A kind of poisonous record, which `make` creates with the topic's maker."""
 
     make: Callable[[Maker], Sent]
     fate: Fate = Fate.REFUSED
@@ -206,7 +206,7 @@ RESERVED: tuple[Headers, ...] = (
     [("forebay.sender", b"0-0"), ("forebay.time", b"[1, 2, 3, 4]")],
     [("forebay.sender", None), ("forebay.", b"\xff")],
 )
-"""Headers that are named as those of repartition topics."""
+"""Headers with the names of those in repartition topics."""
 
 PLAIN: dict[str, tuple[bytes | None, Headers]] = {
     **{
@@ -244,4 +244,4 @@ PLAIN_KEYS: dict[str, bytes | None] = {
     "a key of 400 kB": b"k" * 400 * KILOBYTE,
     "a key of 900 kB": b"k" * 900 * KILOBYTE,
 }
-"""Keys that are sent to these jobs with a value that they can use."""
+"""Keys that are sent to these jobs with a valid value."""

@@ -1,4 +1,4 @@
-"""A service's entry must agree with its job; every difference is reported by name before a record is lost."""
+"""The entry of a service must agree with its job. Every difference is reported by name before a record is lost."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
-"""Two applications of one service share inputs and outputs; error, late and internal topics are their own."""
+"""Two applications of one service share inputs and outputs, but have separate error, late and internal topics."""
 
 from __future__ import annotations
 
-from forebay.builder.picture import picture_of
+from forebay.builder.description import picture_of
 from forebay.catalog import all_services
 from forebay.job import load_job
 from forebay.kafka.acls import Role, rights

@@ -1,4 +1,4 @@
-"""`make bench-check` names what became worse, and nothing else."""
+"""`make bench-check` reports ratios that became worse, and no others."""
 
 from __future__ import annotations
 

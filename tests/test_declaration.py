@@ -1,4 +1,4 @@
-"""An entry derived from its job declares what the job declares; additions must concern the job's own topics."""
+"""An entry that is derived from its job has the job's declarations. Additions must concern the job's own topics."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The text that a docstring gives for each argument can be shown to an operator."""
+"""The description of each argument can be extracted from a docstring, to be shown to operators."""
 
 from forebay.utils.docstrings import described_arguments
 

@@ -1,4 +1,4 @@
-"""Formats: Kafka's own bytes, and row keys that sort as the keys do."""
+"""Formats have the same bytes as Kafka's serializers, and row keys are sorted like the keys."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Names of 0.2 that services and their tests import work for one more release."""
+"""Names of release 0.2 that services and their tests import remain available for one more release."""
 
 from __future__ import annotations
 

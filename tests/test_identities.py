@@ -1,4 +1,4 @@
-"""Which edits of a format leave rows readable: the rule that stores apply to what they recorded."""
+"""The identity of a format determines whether an edited format can read the rows in a store."""
 
 from __future__ import annotations
 
@@ -90,9 +90,9 @@ def proto(fields: str) -> Any:
 
 
 def compare(before: Any, now: Any, *, is_key: bool = False) -> str:
-    """Return what an edit is: same, compatible, refused."""
+    """Return the outcome of an edit: same, compatible or refused."""
     recorded, declared = ((kind.identity if isinstance(kind, Format) else kind) for kind in (before, now))
-    # As it is read from the layout row.
+    # Convert it as it is written to the layout row and read back.
     recorded = json.loads(json.dumps(recorded))
     try:
         merged = merge_identities(recorded, declared, is_key=is_key)
@@ -112,7 +112,7 @@ RULES: list[tuple[Any, Any, str]] = [
     (LONG, TEXT, "refused"),
     (TEXT, BYTES, "refused"),
     (TEXT, UUID, "refused"),
-    # formats that a user wrote are known by their names
+    # formats that a user wrote are identified by their names
     (OWN, OWN, "same"),
     (OWN, LONG, "refused"),
     (LONG, OWN, "refused"),
@@ -185,7 +185,7 @@ RULES: list[tuple[Any, Any, str]] = [
     (pair_of(JSON, LONG), pair_of(json_of(Score), LONG), "compatible"),
     (pair_of(JSON, LONG), pair_of(JSON, TEXT), "refused"),
     (pair_of(JSON, LONG), pair_of(JSON, OWN), "refused"),
-    # keys that a step composes
+    # keys that an operator composes
     (key_of("long", "text"), key_of("long", "text"), "same"),
     (key_of("long", "text"), key_of("int", "text"), "refused"),
     (key_of("text", "long"), key_of("text", "text"), "refused"),
@@ -268,7 +268,7 @@ def schema(*, title: str = "", **keywords: Any) -> dict[str, Any]:
 
 
 def swap(document: dict[str, Any]) -> dict[str, Any]:
-    """Return a schema with its members, and what has no order, the other way round."""
+    """Return a schema with its members and its arrays in reverse order."""
     return {
         word: swap(value) if isinstance(value, dict) else value[::-1] if isinstance(value, list) else value
         for word, value in reversed(document.items())
@@ -305,7 +305,7 @@ SCHEMAS: list[tuple[Any, Any, str, str]] = [
     (ksml_json(ONE, 7), ksml_json(ONE, 7, indent=2), "compatible", "compatible"),
     (ksml_json(ONE, 7), ksml_json(OTHER, 8), "compatible", "refused"),
     (ksml_json(ONE, 7), ksml_json(STRICT, 7), "compatible", "refused"),
-    # A registry may give it another id.
+    # A registry may assign another id to this schema.
     (ksml_avro("one"), ksml_avro("one", indent=2), "compatible", "refused"),
     (ksml_avro("one"), ksml_avro("other"), "compatible", "refused"),
     (ksml_avro("one"), ksml_avro("one", "m"), "compatible", "refused"),
@@ -404,7 +404,7 @@ def test_messages_that_use_each_other_many_times_have_an_identity() -> None:
 
 
 class _Zone(tzinfo):
-    """A time zone whose text shows where it lies in memory."""
+    """A time zone whose `repr` contains its address in memory, which differs between processes."""
 
     def utcoffset(self, _moment: datetime | None) -> timedelta:
         return timedelta()

@@ -1,4 +1,4 @@
-"""What a job may declare, and how wrong declarations are rejected."""
+"""A job accepts valid declarations, and rejects invalid ones."""
 
 from dataclasses import dataclass, replace
 from functools import partial

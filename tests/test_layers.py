@@ -1,4 +1,4 @@
-"""Imports point downwards only: the library's layers and the runtime's rooms, as docs/layers.md lists them."""
+"""Modules import only from their own or lower layers of the library and packages of the runtime (docs/layers.md)."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ REST = "forebay.runtime"
 
 
 def table(header: str) -> list[list[str]]:
-    """Return the cells of the table with that header, top row first."""
+    """Return the rows of the table with this header as lists of cells, the top row first."""
     _, _, behind = PAGE.partition(f"\n{header}\n")
     lines = []
     for line in behind.splitlines()[1:]:
@@ -33,7 +33,7 @@ def names(cell: str) -> list[str]:
 
 
 def room(cell: str) -> list[str]:
-    """Return the modules of a room; the room with `the other files` is the runtime itself."""
+    """Return the modules of a package in the table. If the cell names none, it means the runtime itself."""
     results = [f"{REST}.{name.removesuffix('/').removesuffix('.py')}" for name in names(cell)]
     return results or [REST]
 
@@ -44,7 +44,7 @@ ROOMS = [room(row[0]) for row in table("| package | holds |")]
 
 
 def level(module: str, levels: Sequence[Sequence[str]]) -> int | None:
-    """Return the row whose most specific entry contains a module, or None."""
+    """Return the number of the row whose most specific entry contains a module, or None."""
     entries = [
         (len(entry), at) for at, row in enumerate(levels) for entry in row if f"{module}.".startswith(f"{entry}.")
     ]

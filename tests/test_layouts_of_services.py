@@ -1,4 +1,4 @@
-"""What the stores of every service record of their formats is the same in each process."""
+"""The layouts that stores record of their formats are the same in every process, for every service."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ for name, service in all_services().items():
 
 
 def layouts_with(seed: str) -> list[str]:
-    """Return the layouts of every service's stores, from a process whose hashes have a seed."""
+    """Return the layouts of the stores of all services, from a process with this hash seed."""
     environment = {**os.environ, "PYTHONHASHSEED": seed}
     return subprocess.run(
         [sys.executable, "-c", PRINT], env=environment, check=True, capture_output=True, text=True

@@ -1,4 +1,4 @@
-"""murmur2 as Kafka's clients compute it (the vectors are from Kafka's UtilsTest)."""
+"""murmur2 has the same results as in Kafka's clients (the vectors are from Kafka's UtilsTest)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Other packages add services through an environment variable or an entry point; unusable ones are reported."""
+"""Other packages add services through an environment variable or an entry point. Unusable ones are reported."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ SOURCE = Source("{topic}", "{package}", "Seen", object, lambda options: None, "n
 
 @pytest.fixture
 def write(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Write]:
-    """Yield a function that writes an importable package with a module, and returns its name."""
+    """Yield a function that writes an importable package with a module, and returns the module's name."""
     monkeypatch.syspath_prepend(tmp_path)
     monkeypatch.delenv(VARIABLE, raising=False)
     before = set(sys.modules)

@@ -1,4 +1,4 @@
-"""State, copies and logs are readable only by their user, regardless of the shell's umask."""
+"""State, copies and logs can be read only by their user, regardless of the shell's umask."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ from forebay.platform import process
 from forebay.platform.home import make_home
 from forebay.runtime.driver.checkpoint import held_checkpoint
 from forebay.runtime.driver.session import checkpoint_settings
-from forebay.stores.copies import CopyTable
 from forebay.stores.disk import DiskTable
+from forebay.stores.standby_tables import CopyTable
 from forebay.utils.private import make_private_directory, make_private_file, make_socket_directory
 
 
@@ -86,7 +86,7 @@ def test_existing_files_stay_unchanged(tmp_path: Path) -> None:
 @click.command
 @click.argument("file")
 def written(file: str) -> None:
-    """Write a file as commands and their child processes do."""
+    """Write a file like commands and their child processes."""
     Path(file).write_text("")
 
 

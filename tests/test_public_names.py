@@ -1,4 +1,4 @@
-"""`forebay` exports the names that a program usually needs; a topology prints, and outputs have typed readers."""
+"""`forebay` exports the names that programs usually need. Topologies can be printed, and outputs read by type."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ import pytest
 
 import forebay
 from forebay import Fold, Record, TestDriver, Topology, Windowed, json_of, tumbling
+from forebay.builder.notebook_view import picture_without_service
 from forebay.builder.render import as_text
-from forebay.builder.shown import picture_without_service
 
 
 class View(Record):
@@ -37,7 +37,7 @@ def test_a_public_name_is_what_its_module_defines(name: str) -> None:
 
 
 def test_no_public_name_is_that_of_a_module() -> None:
-    """`from forebay import job` returns the module once anything has imported it."""
+    """If both existed, `from forebay import name` would return the module after anything has imported it."""
     for name in forebay._MODULES:
         with pytest.raises(ModuleNotFoundError):
             import_module(f"forebay.{name}")

@@ -22,7 +22,7 @@ def records(service: str) -> set[str]:
 
 
 def calls(path: Path) -> Iterator[tuple[str, int, int]]:
-    """Yield name, line and positional arguments of each call by a plain name; a starred argument counts as many."""
+    """Yield name, line and number of positional arguments of each call by name. Starred arguments count as too many."""
     for node in ast.walk(ast.parse(path.read_text())):
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Name):
             starred = any(isinstance(argument, ast.Starred) for argument in node.args)

@@ -1,4 +1,4 @@
-"""Topics may have other names on a user's broker: what is renamed, what is not, and the errors of wrong names."""
+"""Topics may have other names on a user's broker: what is renamed, what is not, and errors for wrong names."""
 
 from __future__ import annotations
 
@@ -100,7 +100,7 @@ def test_every_command_that_needs_them_takes_names(command: str, capsys: pytest.
     assert run([command, what, "--topic", "user_activity"]) == 2
     assert "'user_activity' is not NAME=TOPIC, such as user_activity=prod.clicks" in capsys.readouterr().err
     assert run([command, what, "--topic", "a=x", "--topic", "b=x"]) == 2
-    assert "two topics would be x" in capsys.readouterr().err
+    assert "two topics would be renamed to x" in capsys.readouterr().err
     assert run([command, what, "--topic", "a=x", "--topic", "a=y"]) == 2
     assert "a is renamed twice" in capsys.readouterr().err
     assert run([command, what, "--topic", "nothing=x"]) == 2

@@ -1,4 +1,4 @@
-"""The schemas reject values that the charts would ignore."""
+"""The schemas of the charts reject values that the charts would ignore."""
 
 from __future__ import annotations
 

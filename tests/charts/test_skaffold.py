@@ -1,4 +1,4 @@
-"""Every file and chart that skaffold.yaml names exists. These tests don't need skaffold itself."""
+"""Every file and chart in skaffold.yaml exists. These tests don't need skaffold itself."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A service as `forebay new` generates it, for tests that break it. Each test gets a package of its own."""
+"""A service as `forebay new` generates it, for tests that break it. Each test uses a separate package."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class Project:
         self.folder = folder
 
     def change(self, file: str, old: str, new: str) -> None:
-        """Replace `old` by `new` in a file of the package; `old` must occur."""
+        """Replace `old` by `new` in a file of the package, which must contain it."""
         path = self.folder / self.package / file
         old, new = self.fill_names(old), self.fill_names(new)
         text = path.read_text()

@@ -1,4 +1,4 @@
-"""Each mistake in a service's files is reported in one line: the file, the line number and what to write instead."""
+"""Each mistake in a service's files is reported in one line with the file, the line number and the correction."""
 
 from __future__ import annotations
 
@@ -158,7 +158,7 @@ def test_a_passing_check_reports_what_was_tried(project: Project, capsys: pytest
 def test_a_service_that_nothing_produces_for_is_loaded(project: Project, capsys: pytest.CaptureFixture[str]) -> None:
     project.change("service.py", '    producers=("PACKAGE.producer",),\n', "")
     assert run(["check", project.name]) == 0
-    assert f"loads; nothing produces {project.package}_events, so no record was tried" in capsys.readouterr().out
+    assert f"loads; no producer writes {project.package}_events, so its logic was not run" in capsys.readouterr().out
 
 
 def test_a_resource_of_the_logic_may_be_unavailable(project: Project, capsys: pytest.CaptureFixture[str]) -> None:
@@ -173,7 +173,7 @@ def test_a_resource_of_the_logic_may_be_unavailable(project: Project, capsys: py
         "from forebay.codec import Unavailable\nfrom forebay.processor import",
     )
     assert run(["check", project.name]) == 0
-    assert "loads; its records could not be tried: prices are away" in capsys.readouterr().out
+    assert "loads; its logic was not run: prices are away" in capsys.readouterr().out
 
 
 def test_trying_records_registers_nothing(project: Project) -> None:

@@ -1,4 +1,4 @@
-"""`forebay acl` prints rights without a broker, and rejects malformed principals."""
+"""`forebay acl` prints the rights of roles without a broker, and rejects malformed principals."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Sources of a backfill's history, as the command takes them."""
+"""The sources of a backfill's history are parsed from the command line, or rejected."""
 
 from __future__ import annotations
 

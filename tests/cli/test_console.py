@@ -9,7 +9,7 @@ from click.testing import CliRunner
 
 from forebay.catalog import find_service
 from forebay.cli.console import Command, console
-from forebay.console.watched import WatchedJob
+from forebay.console.job_address import WatchedJob
 from forebay.kafka.settings import KafkaSettings
 
 BROKER = ["--bootstrap-servers", "broker:9092", "--schema-registry-url", "http://registry:8080"]

@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from forebay.catalog import COMPACTED, COMPACTION_LAG, Topic, all_services
-from forebay.cli import created
-from forebay.cli.created import create_input, create_missing
+from forebay.cli import topic_creation
+from forebay.cli.topic_creation import create_input, create_missing
 from forebay.kafka.errors import TopicsDiffer
 from forebay.kafka.identities import rescale_topic
 from forebay.kafka.settings import KafkaSettings
@@ -24,7 +24,7 @@ SERVICE = SERVICES["user-sessions"]
 
 
 class Broker:
-    """Topics of a broker with their partitions, in place of TopicAdmin."""
+    """The topics of a broker and their partition counts (a `TopicAdmin`)."""
 
     def __init__(self, topics: dict[str, int]) -> None:
         self.topics = topics
@@ -49,7 +49,7 @@ class Broker:
 @pytest.fixture
 def broker(monkeypatch: pytest.MonkeyPatch) -> Broker:
     broker = Broker({})
-    monkeypatch.setattr(created, "TopicAdmin", broker)
+    monkeypatch.setattr(topic_creation, "TopicAdmin", broker)
     monkeypatch.setattr(prepare, "TopicAdmin", broker)
     return broker
 

@@ -1,4 +1,4 @@
-"""`forebay errors replay` knows all inputs of a job, and refuses a beginning that is not an offset."""
+"""`forebay errors replay` replays to all inputs of a job, and refuses a start that is not an offset."""
 
 from __future__ import annotations
 
@@ -42,10 +42,11 @@ def replay(
     result: Replayed | None = None,
     failure: Exception | None = None,
 ) -> tuple[Result, list[Any]]:
-    """Return the command's result, and what it would replay.
+    """Run the command with a fake replay. Return its result, and the arguments of the replays.
 
     Args:
-        failure: of the transaction behind that of `result`.
+        result: Progress that the replay reports.
+        failure: Error of the transaction after that of `result`.
     """
     runs: list[Any] = []
 
@@ -73,7 +74,7 @@ def replay(
 
 
 def look(monkeypatch: pytest.MonkeyPatch, *options: str) -> tuple[Result, list[Any]]:
-    """Return the result of a dry run, and what it would replay."""
+    """Run the command with `--dry-run`. Return its result, and the arguments of the replays."""
     return replay(monkeypatch, "--dry-run", *options)
 
 
@@ -103,7 +104,7 @@ def test_records_that_are_too_large_for_their_topics_are_a_failure(
 
 
 def test_skipped_records_are_reported_before_a_later_transaction_fails(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The next run resumes behind them."""
+    """They would not be reported later, because the next run resumes after them."""
     done = Replayed(passed_over=Counter({"larger": 1}), too_large=1)
     result, _ = replay(monkeypatch, result=done, failure=Unavailable("the broker is away"))
     assert result.exit_code == 1

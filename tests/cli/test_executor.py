@@ -1,4 +1,4 @@
-"""The command line of an executor pod's process."""
+"""The command of an executor pod starts a JVM with the right options and address."""
 
 from __future__ import annotations
 
@@ -140,7 +140,7 @@ def until(condition: Callable[[], bool]) -> None:
 
 
 def resolve_to(monkeypatch: pytest.MonkeyPatch, *addresses: str) -> None:
-    """Have each name resolve to addresses."""
+    """Let host names resolve to these addresses."""
 
     def infos(_name: str, port: int, **_options: object) -> list[object]:
         return [(2, 1, 6, "", (address, port)) for address in addresses]
@@ -219,12 +219,12 @@ def test_an_executor_that_can_t_hold_its_driver_s_leases_leaves(
     thread.start()
     until(lambda: started.read_text() == "started,")
     supervisor.leave()
-    until(lambda: "this executor has other code than driver" in capsys.readouterr().err)
+    until(lambda: "this executor and the driver driver have different code" in capsys.readouterr().err)
     for _ in range(20):
         assert asked.acquire(timeout=20), "it checks whether the driver still runs"
     assert started.read_text() == "started,", "it does not connect to the same driver again"
     driver_is_there.clear()
-    until(lambda: "driver:7078 is not there yet" in capsys.readouterr().err)
+    until(lambda: "driver:7078 does not answer yet" in capsys.readouterr().err)
     driver_is_there.set()
     until(lambda: started.read_text() == "started,started,")
     supervisor.stop()

@@ -1,4 +1,4 @@
-"""Each task group needs a slot of its own."""
+"""Each task group needs its own slot, so that more groups than slots are refused."""
 
 from __future__ import annotations
 

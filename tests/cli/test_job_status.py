@@ -1,4 +1,4 @@
-"""`forebay status` shows jobs: their state, since when, their lag, the share of failed records."""
+"""`forebay status` shows the state of jobs and when it began, their lag, and the share of failed records."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`forebay logs` prints the log that `forebay run` keeps of a job, and follows it across rotated files."""
+"""`forebay logs` prints the log that `forebay run` writes for a job, and follows it when files are rotated."""
 
 from __future__ import annotations
 
@@ -82,7 +82,7 @@ def test_following_continues_in_the_file_of_the_next_run(tmp_path: Path) -> None
     assert next(lines) == "third\n"
 
 
-@pytest.mark.parametrize(("pod", "words"), [(False, "forebay run user-sessions"), (True, "on Kubernetes the log")])
+@pytest.mark.parametrize(("pod", "words"), [(False, "forebay run user-sessions"), (True, "on Kubernetes, the log")])
 def test_without_a_log_one_line_says_what_to_type(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], pod: bool, words: str
 ) -> None:

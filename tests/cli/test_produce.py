@@ -54,7 +54,7 @@ def test_options_come_from_the_environment_too(
 
 def test_no_platform(capsys: pytest.CaptureFixture[str]) -> None:
     assert run(["produce", "user_activity"]) == 1
-    assert "start the embedded one (`forebay up`)" in capsys.readouterr().err
+    assert "start the embedded platform with `forebay up`" in capsys.readouterr().err
 
 
 def test_a_stopped_platform_is_reported_at_once(home: Path, capsys: pytest.CaptureFixture[str]) -> None:

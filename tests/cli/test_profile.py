@@ -1,4 +1,4 @@
-"""`forebay profile` samples the busiest worker of the job that it is asked for, and of no other."""
+"""`forebay profile` samples the busiest worker of the specified job, and no worker of another job."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def worker(directory: Path, log: str, code: str = WAITS) -> Iterator[int]:
 
 
 def profiler(directory: Path, code: int) -> str:
-    """Return a directory with a py-spy that writes its arguments to its output, or fails."""
+    """Return a directory with a fake py-spy, which writes its arguments to its output file, or fails."""
     directory.mkdir()
     script = directory / "py-spy"
     script.write_text(f'#!/bin/sh\necho "no permission" >&2\neval "echo $* > \\${{$#}}"\nexit {code}\n')

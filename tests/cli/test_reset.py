@@ -15,12 +15,12 @@ NOWHERE = ("--bootstrap-servers", "127.0.0.1:9", "--schema-registry-url", "http:
 
 
 class Touched(Exception):
-    """Raised when the command is about to change something on the broker."""
+    """The command was about to change something on the broker."""
 
 
 @pytest.fixture
 def changes(monkeypatch: pytest.MonkeyPatch) -> list[str]:
-    """Return the list of changes that the command attempted after its checks."""
+    """Return a list to which each attempt of the command to change the broker is added."""
     results: list[str] = []
 
     def touch(*_: object) -> None:

@@ -1,4 +1,4 @@
-"""`forebay run A B` rejects options that apply to one job, divides the memory, and ignores repeated services."""
+"""`forebay run A B` rejects options for single jobs, divides the memory, and ignores repeated services."""
 
 from __future__ import annotations
 
@@ -22,16 +22,19 @@ NOWHERE = ("--bootstrap-servers", "127.0.0.1:1", "--schema-registry-url", "http:
     [
         (
             ("--application", "x"),
-            "--application is for one service only, because each of several jobs has the id of its service",
+            "--application applies to a single service, because each of several jobs has the id of its service",
         ),
         (
             ("--checkpoint", "/x"),
-            "--checkpoint is for one service only, because each of several jobs has <home>/checkpoints/",
+            "--checkpoint applies to a single service, because each of several jobs has <home>/checkpoints/",
         ),
-        (("--set", "a=b"), "--set is for one service only, because settings belong to one service: name one"),
+        (
+            ("--set", "a=b"),
+            "--set applies to a single service, because settings belong to one service: name one service",
+        ),
         (("--executors", "x"), "in a cluster each service is a separate application"),
-        (("--slots", "2"), "--slots 2 is for one service only, because each of several has one slot"),
-        (("--groups", "3"), "--groups 3 is for one service only, because each of several has one slot"),
+        (("--slots", "2"), "--slots 2 applies to a single service, because each of several services has one slot"),
+        (("--groups", "3"), "--groups 3 applies to a single service, because each of several services has one slot"),
         (("--topic", "nothing=x"), "user-sessions, device-alerts have no input or output topic nothing"),
         (("--topic", "user_session_stats=device_alerts"), "two services would write device_alerts"),
     ],

@@ -1,4 +1,4 @@
-"""Commands that take a service or topic accept those of the table, and list them if they reject one."""
+"""Commands accept the services and topics of the table of services. If they reject a name, they list them."""
 
 from dataclasses import fields
 

@@ -1,4 +1,4 @@
-"""`forebay services` lists the table, and describes a service's topics and settings."""
+"""`forebay services` lists all services, and describes the topics and settings of one."""
 
 import json
 
@@ -32,7 +32,7 @@ def test_all_about_one(capsys: pytest.CaptureFixture[str]) -> None:
         "    user-sessions.errors: bytes as they came, 1 partition",
         "    user-profiles (UserProfile)",
         "    user-sessions-0-task",
-        "    idle_timeout_ms=1800000 (int): a session ends after this long without activity, in ms of stream time; "
+        "    idle_timeout_ms=1800000 (int): time without activity after which a session ends, in ms of stream time; "
         "0 = never.",
     ):
         assert line in lines

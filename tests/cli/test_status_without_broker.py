@@ -1,4 +1,4 @@
-"""`forebay status` prints what it knows if the broker refuses a topic or does not answer."""
+"""If the broker refuses a topic or does not respond, `forebay status` prints the remaining facts."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class NoTopics:
 
 
 class OwnPlatform:
-    """A platform that runs (a `Platform`)."""
+    """A running platform (a `Platform`)."""
 
     def __init__(self, _home: Path) -> None:
         pass

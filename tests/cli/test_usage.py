@@ -131,7 +131,7 @@ def test_help_of_a_command_is_shown_as_by_its_option(command: list[str], capsys:
 
 def test_help_of_what_a_command_does_not_have_is_refused(capsys: pytest.CaptureFixture[str]) -> None:
     assert cli_main.run(["help", "run", "now"]) == 2
-    assert "forebay run has no commands, so no 'now'" in capsys.readouterr().err
+    assert "'now': `forebay run` has no subcommands" in capsys.readouterr().err
 
 
 def test_version_is_a_command_too(capsys: pytest.CaptureFixture[str]) -> None:
@@ -173,11 +173,18 @@ def test_an_error_is_one_line_after_the_logs_tail(capsys: pytest.CaptureFixture[
 @pytest.mark.parametrize(
     ("given", "missing"),
     [
-        ([], "no broker: start the embedded one (`forebay up`), or use --bootstrap-servers and --schema-registry-url"),
-        (["--bootstrap-servers", "b:1"], "no schema registry: start the embedded one (`forebay up`), or use --schema"),
+        (
+            [],
+            "no broker: start the embedded platform with `forebay up`, or specify yours with --bootstrap-servers and "
+            "--schema-registry-url",
+        ),
+        (
+            ["--bootstrap-servers", "b:1"],
+            "no schema registry: start the embedded platform with `forebay up`, or specify yours with --schema",
+        ),
         (
             ["--schema-registry-url", "http://r"],
-            "no broker: start the embedded one (`forebay up`), or use --bootstrap",
+            "no broker: start the embedded platform with `forebay up`, or specify yours with --bootstrap",
         ),
     ],
 )

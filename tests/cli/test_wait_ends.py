@@ -1,4 +1,4 @@
-"""`forebay wait` in a pod that is deleted ends at once, not only after the pod's termination grace period."""
+"""`forebay wait` ends at once when its pod is deleted, rather than after the pod's termination grace period."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A process ends once when the certificates that it was started with have changed."""
+"""A process ends, in order to be restarted, when the certificates with which it was started change."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def test_changed_files_end_the_process_after_a_delay(tmp_path: Path, capsys: pyt
 
 
 def test_files_that_are_gone_for_a_moment_do_not_end_it(tmp_path: Path) -> None:
-    """Kubernetes replaces the link to a Secret's files; a Secret may also be deleted and created again."""
+    """Kubernetes replaces the link to a Secret's files, and a Secret may be deleted and recreated."""
     certificate = tmp_path / "tls.crt"
     certificate.write_text("first")
     contents = iter(["", "first", "second"])
@@ -91,6 +91,6 @@ def test_only_commands_that_run_until_they_are_stopped_end_with_the_files(
     monkeypatch.setattr("sys.argv", ["forebay", *arguments])
     monkeypatch.setenv("FOREBAY_HOME", str(tmp_path / "home"))
     monkeypatch.setenv(VARIABLE, str(tmp_path))
-    with pytest.raises(SystemExit, match="1"):  # there is no platform
+    with pytest.raises(SystemExit, match="1"):  # because no platform is running
         main()
     assert (VARIABLE not in os.environ) is watches

@@ -1,4 +1,4 @@
-"""Every public case passes on a state task that at each commit reloads its state from storage."""
+"""Every public case passes on a state task that reloads its state from storage at each commit."""
 
 from __future__ import annotations
 

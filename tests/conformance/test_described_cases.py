@@ -1,4 +1,4 @@
-"""Every public case of a topology gives the expected results in the DSL, and fails if its expectations are changed."""
+"""Every public case of a topology has the expected results in the DSL, and fails if its expectations are changed."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The runner fails unknown cases and reports differences; its exit code is 0 only if all cases passed."""
+"""The runner fails unknown cases and reports differences. Its exit code is 0 only if all cases passed."""
 
 from __future__ import annotations
 

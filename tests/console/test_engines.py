@@ -1,4 +1,4 @@
-"""The console asks the engines of SQL that it watches, with its token, and says which does not answer."""
+"""The console requests the status of SQL engines with its token, and reports engines that do not respond."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The console computes rates, latencies, stores and tasks from a job's metrics, and keeps an hour of them."""
+"""The console computes rates, latencies, stores and tasks from a job's metrics, and stores those of an hour."""
 
 from __future__ import annotations
 
@@ -98,5 +98,5 @@ def test_unseen_time_is_a_gap() -> None:
     ring.put(NOW + 3 * STEP_S, {"in": 2.0})
     assert ring.lately("in", NOW + 4 * STEP_S, 5) == [None, 1.0, None, None, 2.0]
     assert ring.lately("p50", NOW + 4 * STEP_S, 5) == [None] * 5
-    # An hour later the same slots hold no values of the previous hour.
+    # An hour later, values of the previous hour in the same slots must not be shown.
     assert ring.lately("in", NOW + 3600 + 4 * STEP_S, 5) == [None] * 5

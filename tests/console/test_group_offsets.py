@@ -1,4 +1,4 @@
-"""What groups committed is read also while their coordinator moves, and of a job whose tasks name no topic."""
+"""Committed offsets are read even while the group's coordinator moves, and for jobs whose tasks report no topics."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from confluent_kafka import KafkaError, KafkaException, TopicPartition
 from forebay.codec import Unavailable
 from forebay.console import groups
 from forebay.console.groups import GroupOffsets
-from forebay.kafka import committed
+from forebay.kafka import committed_offsets
 from forebay.kafka.settings import KafkaSettings
 from forebay.runtime.driver import broker_lag
 from forebay.runtime.driver.broker_lag import BrokerLag, read_inputs
@@ -24,7 +24,7 @@ class Topic:
 
 
 class FakeConsumer:
-    """Answers after `failures` errors."""
+    """A consumer that raises the errors in `failures`, the last first, before it returns offsets."""
 
     failures: ClassVar[list[int]] = []
     is_closed = False
@@ -50,7 +50,7 @@ class FakeConsumer:
 def consumer(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(FakeConsumer, "failures", [])
     monkeypatch.setattr(groups, "Consumer", FakeConsumer)
-    monkeypatch.setattr(committed, "_PAUSE_SECONDS", 0.0)
+    monkeypatch.setattr(committed_offsets, "_PAUSE_SECONDS", 0.0)
     monkeypatch.setattr(broker_lag, "Consumer", FakeConsumer)
 
 

@@ -1,4 +1,4 @@
-"""The end that a job's process wrote on this machine is its state until the job reports from another machine."""
+"""If a job ended on this machine, the console shows its end until the job reports from another machine."""
 
 from __future__ import annotations
 
@@ -6,11 +6,11 @@ import pytest
 
 from forebay.catalog import find_service
 from forebay.codec import Unavailable
+from forebay.console.job_address import WatchedJob
 from forebay.console.reports import Reports
-from forebay.console.watched import WatchedJob
 from forebay.console.watcher import JobWatcher
 from forebay.platform.ports import HOST, free_port
-from forebay.runtime.task.figures import TaskFigures
+from forebay.runtime.task.statistics import TaskFigures
 from tests.console.watching import Restores
 
 NOW = 1_700_000_000.0
@@ -19,7 +19,7 @@ END = {"at_ms": END_MS, "what": "ended", "reason": "asked to stop", "exit_code":
 
 
 class Reader:
-    """Returns what a test sets (a `ReportReader`)."""
+    """Reports that the test sets (a `ReportReader`)."""
 
     def __init__(self, reports: Reports | Exception) -> None:
         self._reports = reports

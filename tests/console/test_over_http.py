@@ -1,4 +1,4 @@
-"""The console over HTTP: keys of every type, tokens, missing resources, and its own pages."""
+"""The console responds over HTTP: keys of every type, tokens, missing resources, and its own pages."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The console takes a job's state from its HTTP page, or from its tasks' reports if it has no page."""
+"""The console reads a job's state from its HTTP page, or from its tasks' reports if it has no page."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from forebay.catalog import find_service
 from forebay.codec import Unavailable
 from forebay.console import restores
 from forebay.console.backlog import BacklogReader
+from forebay.console.job_address import WatchedJob, WrongAddress, checked_url
 from forebay.console.reports import HeldLease, Reports, reports_of
 from forebay.console.restores import RestoreReader, Restoring
-from forebay.console.watched import WatchedJob, WrongAddress, checked_url
 from forebay.console.watcher import JobWatcher
 from forebay.http.messages import Answer
 from forebay.http.server import HttpServer
 from forebay.platform.ports import HOST, free_port
-from forebay.runtime.task.figures import TaskFigures
+from forebay.runtime.task.statistics import TaskFigures
 from tests.console.watching import Console, Job, Restores, status_report
 
 NOW = 1_700_000_000.0
@@ -105,7 +105,7 @@ def test_the_lag_of_a_job_that_does_not_run_comes_from_the_broker() -> None:
 
 
 class Broker:
-    """Answers what a job's lag is, and counts the requests."""
+    """A function that returns the lag of a job, and records the requests."""
 
     def __init__(self) -> None:
         self.lag: dict[str, int] | Exception = {"user_activity": 7}

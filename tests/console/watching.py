@@ -1,4 +1,4 @@
-"""A job's pages, a query server and a console over them, without a broker."""
+"""A job's HTTP pages, a query server and a console that shows them, without a broker."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ from confluent_kafka import TopicPartition
 from forebay.catalog import Service, find_service
 from forebay.console.api import Api
 from forebay.console.assets import assets
+from forebay.console.job_address import WatchedJob
 from forebay.console.local_queries import LocalQueries
 from forebay.console.reports import Reports
 from forebay.console.restores import Restoring
 from forebay.console.topics import TopicPages
-from forebay.console.watched import WatchedJob
 from forebay.console.watcher import JobWatcher
 from forebay.http.health import Health, health_server
 from forebay.http.messages import Answer, Request
@@ -29,7 +29,7 @@ from forebay.queries.gate import Gate
 from forebay.queries.pages import QueryPages
 from forebay.queries.stores import JobStores
 from forebay.runtime.observability.metrics import JobMetrics
-from forebay.runtime.task.figures import LATENCY_MS, TaskFigures
+from forebay.runtime.task.statistics import LATENCY_MS, TaskFigures
 
 SERVICE = "user-sessions"
 TOPIC = "user_activity"
@@ -37,7 +37,7 @@ OUTPUT = "user_session_stats"
 
 
 class Job:
-    """A job's HTTP page, whose tasks report what the test sets."""
+    """A job's HTTP page, with reports of tasks that the test sets."""
 
     def __init__(self, service: str = SERVICE) -> None:
         self.metrics, self.health = JobMetrics(service), Health()
@@ -46,7 +46,7 @@ class Job:
         self._opened = time.time_ns() // 1_000_000
 
     def report(self, records: int, at: int, tasks: int = 1, **more: Any) -> None:
-        """Let each task report so many records since it started."""
+        """Let each task report that it has processed this number of records since it was opened."""
         self.metrics.observe(
             [
                 TaskFigures(
@@ -75,7 +75,7 @@ class Job:
 
 
 class NoReports:
-    """No task reports anything (a `ReportReader`)."""
+    """A reader without reports (a `ReportReader`)."""
 
     def read(self, _application: str, _stages: int) -> Reports:
         return Reports()
@@ -109,12 +109,12 @@ class Records(TopicPages):
 
 
 class Console:
-    """A console of jobs, and a server of its own.
+    """A console for some jobs, with its HTTP server and a query server.
 
     Args:
-        jobs: jobs, addresses of their pages, or a watched job with a query server of its own.
-        stores: the stores behind the other jobs' query server.
-        token: the token that the console and the query server require.
+        jobs: Jobs, addresses of their pages, or watched jobs that have their own query servers.
+        stores: Stores of the query server of all other jobs.
+        token: Token that the console and the query server require.
     """
 
     def __init__(
@@ -141,11 +141,11 @@ class Console:
         return JobWatcher(watched, NoReports(), self.restores, self.lag)  # type: ignore[arg-type]
 
     def read(self) -> list[dict[str, Any]]:
-        """Return what the engines report (as `Engines` does)."""
+        """Return the reports of the engines that the test sets, in place of `Engines`."""
         return self.engines
 
     def lag(self, _application: str, _topics: Sequence[str]) -> dict[str, int]:
-        """Return what the broker says of the jobs' lag."""
+        """Return the lag of all jobs that the test sets."""
         return self.backlog
 
     def _answer(self, request: Request) -> Answer:
@@ -153,12 +153,12 @@ class Console:
         return page or self._gate.refusal(request) or self.api.answer(request)
 
     def look(self, at_s: float) -> None:
-        """Let the watchers poll at a time since the epoch."""
+        """Let the watchers poll at a time (s) since the epoch."""
         for watcher in self.watchers:
             watcher.look(at_s, at_s)
 
     def get(self, path: str, token: str = "", body: bytes | None = None) -> tuple[int, Any]:
-        """Send a request; return status and JSON."""
+        """Send a request, and return status and JSON content of the response."""
         headers = {"Authorization": f"Bearer {token}"} if token else {}
         try:
             with urlopen(Asked(self.url + path, body, headers), timeout=10) as answer:
@@ -173,6 +173,6 @@ class Console:
 
 
 def status_report(figures: TaskFigures, topic: str, trouble: str = "") -> TopicPartition:
-    """Return the committed offset whose metadata holds a task's report."""
+    """Return a committed offset with a task's report in its metadata."""
     metadata = json.dumps({"figures": figures.to_json(), "trouble": trouble})
     return TopicPartition(topic, figures.task, figures.commits, metadata)

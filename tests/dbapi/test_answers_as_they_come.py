@@ -1,4 +1,4 @@
-"""Rows of a push query come one by one; an answer that ends in an error, or is not whole, says so."""
+"""Rows of a push query arrive one by one. A response that ends with an error, or too early, raises an exception."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ END = {"end": {"rows": 1}}
 
 
 class Server:
-    """Answers every statement with the lines that a test sets."""
+    """A server that responds to every statement with the lines that a test sets."""
 
     def __init__(self) -> None:
         self.lines: Sequence[dict[str, Any]] = ()

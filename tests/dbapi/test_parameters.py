@@ -1,4 +1,4 @@
-"""A parameter is written as a literal that the server reads as the same value; other values are refused."""
+"""A parameter becomes a literal that the server parses as the same value. Other values are refused."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ PROGRAM = program_of(
 
 
 class Float(float):
-    """A number of a library, such as NumPy's, whose `repr` names its type."""
+    """A number of a library such as NumPy, whose `repr` contains its type."""
 
     def __repr__(self) -> str:
         return f"other.Float({float(self)})"

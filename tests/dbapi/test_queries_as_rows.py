@@ -1,4 +1,4 @@
-"""The DB-API driver gives the answers of `POST /sql` as rows with Python's types."""
+"""The DB-API driver returns the response of `POST /sql` as rows with Python's types."""
 
 from __future__ import annotations
 

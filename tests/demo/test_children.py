@@ -1,4 +1,4 @@
-"""Ending a child process ends its descendants, too; if it fails, its last lines of output are reported."""
+"""Ending a child process also ends its descendants. If it fails, its last lines of output are reported."""
 
 import os
 import sys

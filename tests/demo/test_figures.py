@@ -8,7 +8,7 @@ from prometheus_client import generate_latest
 from forebay.demo.figures import Figures, read_figures
 from forebay.demo.samples import Samples
 from forebay.runtime.observability.metrics import JobMetrics
-from forebay.runtime.task.figures import LATENCY_MS, TaskFigures
+from forebay.runtime.task.statistics import LATENCY_MS, TaskFigures
 
 SERVICE = "user-sessions"
 

@@ -1,4 +1,4 @@
-"""The first Ctrl-C or SIGTERM shuts the demo down in order; the second one hurries it."""
+"""The first Ctrl-C or SIGTERM shuts the demo down in order, and the second one hurries it."""
 
 import signal
 

@@ -1,4 +1,4 @@
-"""A producer starts once its reader is running; a demo that makes no progress is reported."""
+"""A producer starts once its reader is running, and a demo without progress is reported."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class Watched:
 
 
 class Process(Child):
-    """A child process that only records that it was started."""
+    """A fake child process, which only records that it was started."""
 
     def __init__(self, name: str, folder: Path) -> None:
         super().__init__(name, (), folder / f"{name}.log", 1.0)

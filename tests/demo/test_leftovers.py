@@ -1,4 +1,4 @@
-"""Only one demo runs per home directory; the next demo ends the children of one that was killed."""
+"""Only one demo runs per home directory. The next demo ends the child processes of a killed one."""
 
 import subprocess
 import sys

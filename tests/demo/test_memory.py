@@ -1,4 +1,4 @@
-"""Jobs divide the available memory; if there are too many, the error says how many fit."""
+"""Jobs divide the available memory. If there are too many jobs, the error says how many fit."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""Several services on a terminal: one row for each, then results, which take turns if they don't all fit."""
+"""On a terminal, several services have one row each, followed by results, which take turns if they don't all fit."""
 
 import dataclasses
 import io

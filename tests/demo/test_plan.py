@@ -1,4 +1,4 @@
-"""The demo runs the same commands that a user would type."""
+"""The demo runs the commands that a user would type."""
 
 import dataclasses
 import socket

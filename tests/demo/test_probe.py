@@ -1,4 +1,4 @@
-"""The demo asks a job over HTTP as an operator would; a job that does not answer counts as starting."""
+"""The demo requests a job's state over HTTP, like an operator. A job that does not respond counts as starting."""
 
 import time
 from collections.abc import Iterator
@@ -10,7 +10,7 @@ from forebay.http.health import Health, Verdict, health_server
 from forebay.platform.ports import HOST, free_port
 from forebay.runtime.driver.several_health import several_server
 from forebay.runtime.observability.metrics import JobMetrics
-from forebay.runtime.task.figures import TaskFigures
+from forebay.runtime.task.statistics import TaskFigures
 
 
 class Job:

@@ -1,4 +1,4 @@
-"""Plain lines scroll; the full screen is entered at the first view and left at the next step."""
+"""Plain lines scroll. The full screen opens at the first view and closes at the next step."""
 
 import dataclasses
 import io

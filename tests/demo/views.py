@@ -1,4 +1,4 @@
-"""Values that the demo's tests share."""
+"""Views and other values that the demo's tests share."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""A driver for the service, and its events."""
+"""A test driver for the service, and events for it."""
 
 from __future__ import annotations
 
@@ -36,14 +36,14 @@ def event(at: int, event_type: str = "heartbeat", value: str | float = "ok", **f
 def pipe(
     to: TestDriver, at: int, event_type: str = "heartbeat", value: str | float = "ok", key: str = "d1", **fields: Any
 ) -> list[DeviceAlert]:
-    """Process one event of `key`; return its alerts, each of which has the event's key and time."""
+    """Process one event of `key`, and return its alerts. All alerts must have the key and time of the event."""
     alerts = to.pipe(key, event(at, event_type, value, **fields))
     assert all((alert.key, alert.timestamp) == (key, START + at) for alert in alerts)
     return values(alerts)
 
 
 def values(outputs: list[Forwarded[DeviceAlert]]) -> list[DeviceAlert]:
-    """Return the alerts; each is keyed by its device and carries its own time."""
+    """Return the alerts in outputs. Each must have its device as key, and its own time."""
     assert all((output.key, output.timestamp) == (output.value.device_id, output.value.timestamp) for output in outputs)
     return [output.value for output in outputs]
 
@@ -60,7 +60,7 @@ def device(of: TestDriver, key: str = "d1") -> Device:
 
 
 def timer_rows(of: TestDriver) -> list[tuple[bytes, bytes]]:
-    """Return the timers as the task's table holds them."""
+    """Return the rows of timers in the task's table."""
     return list(of.sub_topologies[0].tables[0].scan(PREFIX, prefix_end(PREFIX)))
 
 

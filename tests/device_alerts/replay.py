@@ -1,6 +1,6 @@
-"""An independent implementation of the service's rules that shares no code with it, to compare every output with.
+"""An independent implementation of the service's rules, with which every output is compared.
 
-A device is the list of what it reported, its status and temperature the latest in that list.
+A device is the list of its reports, and its status and temperature are the latest ones in this list.
 """
 
 from __future__ import annotations
@@ -34,7 +34,8 @@ def replay(
     """Return the outputs in order, and each store's content, after one task has processed `records` in this order.
 
     Args:
-        until: time (ms) the idle task's clock reaches after the last record; devices silent by then go offline.
+        until: Time (ms) of the idle task's clock after the last record. Devices that are silent for too long by then
+            go offline.
     """
     task = Task(temperature_threshold, heartbeat_every, offline_after_ms, realert_after_ms, dedupe_retention_ms)
     for key, value, timestamp in records:
@@ -75,7 +76,10 @@ class Task:
         self.count(key, value)
 
     def known_until(self, event_id: str) -> int:
-        """An id is kept in a bucket of a tenth of the retention; the bucket expires one retention after its end."""
+        """Return when (ms) an id expires, or -1 if it is unknown.
+
+        An id is stored in a bucket of a tenth of the retention. The bucket expires one retention after its end.
+        """
         if event_id not in self.seen:
             return -1
         bucket_ms = max(1, self.retention // 10)

@@ -1,4 +1,4 @@
-"""A device that is silent for long enough goes offline, even on an idle topic, and online when it returns."""
+"""A device that is silent for too long goes offline, even if the topic is idle, and online when it returns."""
 
 import pytest
 
@@ -133,7 +133,7 @@ def test_survives_a_restart() -> None:
 
 
 class TestStragglers:
-    """A late event that a device sent before or during its absence does not put it back online."""
+    """A late event that a device sent before or during its absence does not change its status to online."""
 
     def test_an_event_from_before_its_absence(self) -> None:
         task = driver()

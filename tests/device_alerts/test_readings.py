@@ -1,4 +1,4 @@
-"""A reading above the threshold raises an alert; text that is a number is a reading, too."""
+"""A reading above the threshold raises an alert. Text that contains a number is also a reading."""
 
 import pytest
 

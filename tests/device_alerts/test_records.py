@@ -1,4 +1,4 @@
-"""Records are frozen and fit their contracts; senseless settings are rejected."""
+"""Records are frozen and fit their contracts, and meaningless settings are rejected."""
 
 import dataclasses
 import json

@@ -1,4 +1,4 @@
-"""Status updates, errors, heartbeats, and events of other types."""
+"""Status updates, errors, heartbeats, and events of other types have the right alerts."""
 
 import pytest
 

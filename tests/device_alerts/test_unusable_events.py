@@ -103,7 +103,7 @@ def test_records_of_a_broken_producer(defect: Defect) -> None:
 
 
 def written(field: str, avro: Any, value: Any) -> tuple[DeviceEvent | None, str]:
-    """Return what the contract reads, or why it can't, if a producer declares and writes a field differently."""
+    """Return the event, or the reason why decoding fails, if a producer declares and writes a field differently."""
     schemas = LocalSchemas()
     contract = load_contract("device-alerts", "DeviceEvent")
     schema = copy.deepcopy(json.loads(contract.text))

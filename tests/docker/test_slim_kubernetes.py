@@ -1,4 +1,4 @@
-"""The package kubernetes of the image still has everything that Forebay calls."""
+"""The reduced package kubernetes of the image contains everything that Forebay calls."""
 
 from __future__ import annotations
 

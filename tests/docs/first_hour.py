@@ -17,7 +17,7 @@ def of(language: str) -> list[str]:
 
 
 def make(folder: Path) -> tuple[Path, subprocess.CompletedProcess[str]]:
-    """Run the commands that create the service in `folder`; return its folder and the finished process."""
+    """Run the commands that create the service in `folder`. Return the service's folder and the finished process."""
     first, *_ = of("bash")
     return folder / NAME, walkthrough.shell(folder, first)
 

@@ -1,4 +1,4 @@
-"""ARCHITECTURE.md stays short, and the tests that its rules name exist."""
+"""ARCHITECTURE.md is short, and the tests that its rules name exist."""
 
 from __future__ import annotations
 

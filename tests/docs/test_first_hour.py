@@ -1,4 +1,4 @@
-"""docs/first-hour.md, word by word, up to the first step that needs a broker."""
+"""The commands of docs/first-hour.md work as printed, up to the first step that needs a broker."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""docs/notebook.md up to the first step that needs a broker; integration-tests/test_notebook.py runs all of it."""
+"""The code of docs/notebook.md works up to the first step that needs a broker (integration tests run all of it)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""README.md: its Python example runs as it is pasted, and its commands exist."""
+"""The Python example of README.md runs as printed, and its commands exist."""
 
 from __future__ import annotations
 

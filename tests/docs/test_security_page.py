@@ -1,4 +1,4 @@
-"""docs/security.md lists the rights that the code computes, role by role."""
+"""docs/security.md lists the same rights for each role as the code computes."""
 
 from __future__ import annotations
 

@@ -53,6 +53,10 @@ def test_every_page_is_built_and_every_command_described(config: MkDocsConfig) -
     pages = {page.relative_to(ROOT / "docs").with_suffix("") for page in (ROOT / "docs").rglob("*.md")}
     for page in (page for page in pages if page.name != "README"):
         assert (site / page).with_suffix(".html").exists(), page
+    for path in site.rglob("*.html"):
+        for paragraph in re.findall(r"<p>(.*?)</p>", path.read_text(), re.DOTALL):
+            # Markdown on GitHub begins a list after any line, that of the site only after an empty one.
+            assert not re.search(r"^([-*]|\d+\.) ", paragraph, re.MULTILINE), f"{path.name}: put an empty line before"
 
 
 def test_a_link_that_leads_nowhere_fails(tmp_path: Path) -> None:

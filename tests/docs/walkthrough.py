@@ -17,17 +17,17 @@ _BLOCK = re.compile(r"(?:^`(?P<name>[\w./]+)`\n)?^```(?P<language>\w+)\n(?P<text
 
 
 def blocks(page: Path = PAGE) -> list[tuple[str, str, str]]:
-    """Return (file, language, text) of each code block of a page, in order; the file is "" if the block is none."""
+    """Return (file, language, text) of each code block of a page, in order. The file is "" if the block has none."""
     return [(column["name"] or "", column["language"], column["text"]) for column in _BLOCK.finditer(page.read_text())]
 
 
 def files() -> dict[str, str]:
-    """Return the texts of the files that the page shows."""
+    """Return the texts of the files on the page, by name."""
     return {name: text for name, _, text in blocks() if name}
 
 
 def commands(language: str = "bash") -> list[str]:
-    """Return the shell blocks of the page; those marked `sh` are for a cluster."""
+    """Return the page's blocks of a shell language. Blocks marked `sh` are for a cluster."""
     return [text for _, item, text in blocks() if item == language]
 
 
@@ -41,7 +41,7 @@ def write(folder: Path) -> None:
 
 
 def install(folder: Path) -> None:
-    """Write the metadata that holds the package's entry point, as installing the package would."""
+    """Write the metadata with the package's entry point, as its installation would."""
     project = tomllib.loads((folder / "pyproject.toml").read_text())["project"]
     metadata = folder / f"page_counts-{project['version']}.dist-info"
     metadata.mkdir()
@@ -53,7 +53,7 @@ def install(folder: Path) -> None:
 
 
 def shell(folder: Path, script: str, **environment: str) -> subprocess.CompletedProcess[str]:
-    """Run a shell block in `folder` with `forebay` on the PATH; each of its commands must succeed."""
+    """Run a shell block in `folder` with `forebay` on the PATH. It ends at the first command that fails."""
     tools = folder / "tools"
     tools.mkdir(exist_ok=True)
     forebay = tools / "forebay"

@@ -1,4 +1,4 @@
-"""Runs small topologies: text keys and values, several tasks."""
+"""A driver of small topologies for tests."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ class Nothing:
 
 
 class Driven:
-    """A topology in one process; every pipe is a commit of its own."""
+    """A topology on the test driver. Every record is a separate commit."""
 
     def __init__(self, build: Callable[[Topology], Any], tasks: int = 1, **engine: Any) -> None:
         def topology(_: Nothing) -> Topology:
@@ -28,17 +28,17 @@ class Driven:
         self.driver = TestDriver(self.job, tasks=tasks, **engine)
 
     def pipe(self, topic: str, key: Any, value: Any, at: int = 0, **more: Any) -> list[tuple[Any, Any, int]]:
-        """Process a record; return key, value and timestamp of each output."""
+        """Process a record. Return key, value and timestamp of each output."""
         sent = self.driver.pipe(key, value, topic, at, **more)
         assert not self.driver.errors, self.driver.errors
         return [(record.key, record.value, record.timestamp) for record in sent]
 
     def feed(self, topic: str, *records: tuple[Any, Any, int]) -> list[tuple[Any, Any, int]]:
-        """Process records one by one; return all outputs."""
+        """Process (key, value, timestamp) records one by one. Return all outputs."""
         return [sent for key, value, at in records for sent in self.pipe(topic, key, value, at)]
 
     def idle(self, ms: int) -> list[tuple[Any, Any, int]]:
-        """Let time pass without records."""
+        """Let time (ms) pass without records. Return the outputs."""
         return [(record.key, record.value, record.timestamp) for record in self.driver.advance_wall_time(ms)]
 
     def by_topic(self, topic: str) -> list[tuple[Any, Any, int]]:

@@ -1,4 +1,4 @@
-"""A job that uses every operator of the DSL, on text and numbers; three tasks give the same results as one."""
+"""A job that uses every operator of the DSL. Its results do not depend on the number of tasks."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ class Highest(ValueTransformer[str, int, int]):
 
 
 class Sorted(Processor[str, str]):
-    """Reads another table's store, and forwards the row again after a delay."""
+    """Forwards an event to an output that depends on another table's store, and a reminder after a delay."""
 
     stock = TimestampedKeyValueStore("stock", int)
 
@@ -151,7 +151,7 @@ JOB = job(Nothing, build)
 
 
 def records(count: int, seed: int = 1) -> list[tuple[str, str, Any, int]]:
-    """Return (topic, key, value, timestamp) by time, all at different times; the global table's come first."""
+    """Return (topic, key, value, timestamp) by time, at different times. Records of the global table come first."""
     draw = random.Random(seed)
     records: list[tuple[str, str, Any, int]] = [(TOWNS, f"t{n}", f"town-{n}", n) for n in range(9)]
     at = 1_000

@@ -1,7 +1,7 @@
-"""Topologies drawn from a seed: re-keyed streams, tables, joins, merges, windows and sessions, and records for them.
+"""Random topologies and their records: re-keyed streams, tables, joins, merges, windows and sessions.
 
-Deliberately omitted: results whose emission depends on the progress of other records (final results, suppression), if a
-join behind a repartition reads them.
+A join behind a repartition never reads results whose emission depends on the progress of other records (final results,
+suppression).
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ def pair(one: Any, other: Any) -> str:
 
 
 class Drawn:
-    """A topology that depends only on its seed."""
+    """A random topology, determined by its seed."""
 
     def __init__(self, seed: int) -> None:
         self._draw = random.Random(seed)
@@ -95,12 +95,12 @@ class Drawn:
 
 
 def drawn_job(seed: int) -> Any:
-    """Return the job of a seed."""
+    """Return the job of a random topology."""
     return job(Nothing, lambda _: Drawn(seed).topology)
 
 
 def drawn_records(seed: int, count: int) -> list[Record]:
-    """Return (topic, key, value, timestamp) by time, all at different times."""
+    """Return random (topic, key, value, timestamp) by time, at different times."""
     draw, at = random.Random(seed), 100
     records: list[Record] = []
     for number in range(count):

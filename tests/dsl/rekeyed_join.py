@@ -1,4 +1,4 @@
-"""A stream that is rekeyed and joined with a table. Each result shows whether it was read in time order."""
+"""A job that rekeys a stream and joins it with a table. Each result shows whether records were merged by time."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ JOB = job(Nothing, build)
 
 
 def records(begin: int, seconds: int) -> list[Record]:
-    """Return a price and two clicks per second from `begin` (ms) on; a click has its product and its time."""
+    """Return a price and two clicks per second, from `begin` (ms) on. A click's value is its product and its time."""
     records: list[Record] = []
     for second in range(seconds):
         at = begin + 1_000 * second
@@ -42,7 +42,7 @@ def records(begin: int, seconds: int) -> list[Record]:
 
 
 def expected_join(given: Iterable[Record]) -> list[str]:
-    """Return the expected results of records, sorted."""
+    """Return the expected results for records in time order, sorted."""
     prices: dict[str, str] = {}
     results = []
     for topic, key, value, _ in given:

@@ -53,7 +53,7 @@ def article_of(comment: str) -> str:
 
 
 def records(seed: int = 1) -> Iterator[Record]:
-    """Return changes of both tables without end: new rows, other articles of comments, other texts, deletes."""
+    """Yield endless changes of both tables: new rows, comments that move to another article, new texts, and deletes."""
     draw = random.Random(seed)
     at = START
     while True:
@@ -88,7 +88,7 @@ def expected_rows(sent: Iterable[Record]) -> dict[str, dict[str, str]]:
 
 
 def last_rows(outputs: Mapping[str, Iterable[tuple[str, str | None]]]) -> dict[str, dict[str, str]]:
-    """Return the rows of tables from their changes, in order."""
+    """Return the rows of both outputs, from their changes in order."""
     rows: dict[str, dict[str, str]] = {topic: {} for topic in (ARTICLES_WITH_COUNT, COMMENTS_WITH_ARTICLE)}
     for topic, changes in outputs.items():
         for key, value in changes:

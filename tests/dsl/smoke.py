@@ -1,6 +1,6 @@
 """The job of Kafka Streams' smoke test: an echo, four aggregates, windows and their final results, joins, a count.
 
-Its aggregates are read back as tables from the topics that they are written to.
+The job writes its aggregates to topics and reads these topics again as tables.
 """
 
 from __future__ import annotations
@@ -68,20 +68,20 @@ JOB = job(Nothing, build)
 
 
 def records() -> Iterator[tuple[str, int, int]]:
-    """Return (key, value, timestamp) without end: each value of a key once, in an order without a pattern."""
+    """Yield (key, value, timestamp): each key has each value once, in a pseudo-random order."""
     for number in range(DAY // STEP):
         turn, key = divmod(number, KEYS)
         yield f"k{key}", (turn * 7_919 + key * 31) % 10_007, START + number * STEP
 
 
 def flush(keys: Iterable[str]) -> Iterator[tuple[str, int, int]]:
-    """Return records that close all windows: give a key for each partition."""
+    """Yield records that close all windows. There must be a key for each partition."""
     for key in keys:
         yield key, 0, START + 3 * DAY
 
 
 def expected_results(sent: Iterable[tuple[str, int, int]]) -> dict[str, dict[Any, list[Any]]]:
-    """Return all values of the outputs that depend on the order of one key's records alone."""
+    """Return the values, by output topic and key, of the outputs that depend only on the order of one key's records."""
     results: dict[str, dict[Any, list[Any]]] = defaultdict(lambda: defaultdict(list))
     values: dict[str, list[int]] = defaultdict(list)
     windows: Counter[tuple[str, int]] = Counter()
@@ -104,7 +104,7 @@ def expected_results(sent: Iterable[tuple[str, int, int]]) -> dict[str, dict[Any
 
 
 def last_values(sent: Iterable[tuple[str, int, int]]) -> dict[str, dict[Any, Any]]:
-    """Return the last value of each key of the outputs whose earlier values depend on the order of two topics."""
+    """Return the last value of each key for the outputs whose earlier values depend on how two topics are merged."""
     values: dict[str, list[int]] = defaultdict(list)
     for key, value, _ in sent:
         values[key].append(value)
@@ -117,12 +117,12 @@ def last_values(sent: Iterable[tuple[str, int, int]]) -> dict[str, dict[Any, Any
 
 
 def plain(key: Any) -> Any:
-    """Return a key as `Sent` has it."""
+    """Return a key as `Sent` contains it: a windowed key as (key, start)."""
     return (key.key, key.window.start) if isinstance(key, Windowed) else key
 
 
 def check(outputs: Sent, sent: list[tuple[str, int, int]], closing: set[str]) -> None:
-    """Compare all outputs with what the records must give, without those of the records that close windows."""
+    """Compare all outputs with the expected ones, except for the outputs of the records that close windows."""
     of_records = {
         topic: {
             key: values

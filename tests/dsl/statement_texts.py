@@ -56,7 +56,7 @@ pipelines:
 
 
 def drawn(seed: int, count: int = 80) -> list[Raw]:
-    """Return clicks and prices as their topics hold them; prices include deletions."""
+    """Return random clicks and prices as encoded records. Some prices are deletions."""
     draw, records = random.Random(seed), list[Raw]()
     for at in range(1, count + 1):
         product = draw.choice("pqr")

@@ -1,4 +1,4 @@
-"""Aggregates: tables by key, by every type of window, by session; several streams into one; every emission."""
+"""Aggregates: by key, by every type of window, by session, of several streams (cogroup), and with every emission."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""History that a backfill processes, and the rest live, give what the job gives if all of it comes live."""
+"""A backfill of the history and live processing of the rest have the results of processing everything live."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from tests.dsl.test_downtime_changes_nothing import Record, live, results
 
 
 def in_order(job: Job, topics: Topics) -> Iterator[HistoryRow]:
-    """Return the records of all inputs, sorted as a backfill's rows are."""
+    """Return the records of all inputs, sorted like a backfill's rows."""
     ordered = []
     tables = {name for part in job.topology for name in part.tables}
     for name in job.inputs:
@@ -42,7 +42,8 @@ class Backfilled:
     """A driver whose job begins with a backfill.
 
     Args:
-        most: records of a commit.
+        history: Records that the backfill processes.
+        most: Maximum number of records per commit.
     """
 
     def __init__(self, job: Job, tasks: int, history: Sequence[Record], most: int = 50) -> None:
@@ -55,7 +56,7 @@ class Backfilled:
         self._lease = replace(lease, number=2, until=until)
 
     def run(self, cycles: int = 10_000) -> None:
-        """Process the history from the last commit on, at most so many cycles."""
+        """Process the history from the last commit on, in up to `cycles` cycles."""
         loop, time = self.driver._loop, self.driver._time
         reader = HistoryReader(in_order(self._job, loop.topics), MemoryReader(loop.topics))
         limits = Limits(self._most, commit_interval_ms=0)
@@ -77,7 +78,7 @@ class Backfilled:
             group.cycle(self._lease, 0.0)
 
     def go_live(self, given: Sequence[Record]) -> TestDriver:
-        """Start the job where the history ends, with the records that have arrived since."""
+        """Start the job at the end of the history, and process the records that have arrived since."""
         loop = self.driver._loop
         loop._lease = replace(loop._lease, number=3)
         self.driver.restart(given)
@@ -91,7 +92,7 @@ def after_a_backfill(job: Job, tasks: int, given: Sequence[Record], cut: int, mo
 
 
 def stores(driver: TestDriver) -> dict[str, dict[bytes, bytes]]:
-    """Return the rows of all tasks' tables that are not the runtime's own."""
+    """Return the rows of all tasks' tables, without internal rows, by sub-topology and task."""
     tables = {}
     for sub_topology in driver.sub_topologies:
         for number, table in enumerate(sub_topology.tables):

@@ -1,4 +1,4 @@
-"""Histories of SQL and KSML jobs: for any split point, a backfill and the rest live leave what all live leaves."""
+"""In SQL and KSML jobs, a backfill followed by live processing has the results of live processing, for any split."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Every task reads a global table; a record of it that fails is reported once, and no task stops."""
+"""Every task reads a global table, but a bad record of it is reported only once, and no task stops."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def test_a_sub_topology_that_reads_the_table_later_reports_what_the_first_one_ha
     monkeypatch.setattr(topics, "forget_used", lambda positions: None)
     driver.pipe_bytes(b"tea", b"old", topic="prices")
     assert driver.errors == []
-    # The next release can't read the record, and its second sub-topology does not know the table yet.
+    # The next release can't read the record, and its second sub-topology has not read the table yet.
     codec.reads_old = False
     ((at, place),) = ((end[2], end[:2]) for end in driver.sub_topologies[0].state_tasks[0].position.ends if end[2])
     for (internal, number), position in list(topics.positions.items()):
@@ -71,7 +71,7 @@ def reports_of(driver: TestDriver, part: int) -> list[object]:
 
 
 class Changed:
-    """A codec of which a later release can't read all records."""
+    """A codec whose later release (`reads_old` is False) can't read some records."""
 
     is_frozen, reads_old = True, True
 
@@ -85,7 +85,7 @@ class Changed:
 
 
 class Short:
-    """A codec that fails after its first record, for a reason of the task that reads."""
+    """A codec that fails after its first record, because of a problem of the reading task."""
 
     is_frozen = True
 

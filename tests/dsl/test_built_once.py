@@ -1,4 +1,4 @@
-"""A topology whose functions hold no state is built once per process; any other one is built for each task."""
+"""A topology whose functions have no state is built once per process, and any other topology once per task."""
 
 from __future__ import annotations
 

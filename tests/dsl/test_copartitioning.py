@@ -1,4 +1,4 @@
-"""A join of inputs before and after a repartition repartitions one of them, as Kafka Streams does."""
+"""If a join's inputs are not co-partitioned, one of them is repartitioned, as in Kafka Streams."""
 
 from __future__ import annotations
 
@@ -145,7 +145,7 @@ def aggregates_of_windows(t: Topology) -> None:
 
 
 def test_keys_with_a_window_meet_where_both_go_by_all_their_bytes() -> None:
-    """A windowed aggregate is partitioned by the key alone; a repartition of its rows by key and window."""
+    """A windowed aggregate is partitioned by its key alone, but a repartition of its rows by key and window."""
     run = Driven(aggregates_of_windows, tasks=3)
     for number in range(9):
         run.pipe("in", f"k{number}", "v", number)

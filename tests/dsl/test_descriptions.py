@@ -1,11 +1,11 @@
-"""The description of a topology has its sub-topologies, stores, repartitions and changelogs."""
+"""A topology's description lists its sub-topologies, stores, repartitions and changelogs."""
 
 from __future__ import annotations
 
 import pytest
 
 from forebay.builder import Topology
-from forebay.builder.picture import Picture, picture_of
+from forebay.builder.description import Picture, picture_of
 from forebay.builder.render import as_mermaid, as_text
 from forebay.catalog import Service, Topic, all_services
 from forebay.cli.main import run

@@ -1,4 +1,4 @@
-"""Joins whose sides derive from one table: one record changes both sides, and the join emits one change."""
+"""If both sides of a join derive from one table, a record that changes both sides causes one result."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ SENT = [("k", 9, 1), ("k", 8, 2), ("k", 2, 3), ("k", 8, 4), ("k", None, 5)]
 @pytest.mark.parametrize("is_kept", [False, True])
 @pytest.mark.parametrize("is_first", [False, True])
 def test_each_record_gives_one_change_of_the_joined_row(is_kept: bool, is_first: bool) -> None:
-    """This holds for any order of the sides, with or without stores of their own."""
+    """This holds for any order of the sides, whether or not they are materialized."""
 
     def build(t: Topology) -> None:
         rows = t.table("in", int, store="rows")
@@ -71,7 +71,7 @@ def test_a_diamond_of_diamonds_emits_once() -> None:
 
 
 def test_a_record_of_a_stream_meets_the_table_that_it_changed() -> None:
-    """The table may follow the join's stream in the graph, and store rows of its own."""
+    """This holds even if the table is declared after the join's stream and is materialized."""
 
     def build(t: Topology) -> None:
         numbers = t.stream("in", int)

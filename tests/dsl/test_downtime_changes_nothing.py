@@ -1,4 +1,4 @@
-"""Records that waited while a job was down give the same results as if it had processed them live."""
+"""Records that arrive while a job is down have the same results as if it had processed them live."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ Sent = dict[tuple[str, str], list[str]]
 
 
 def results(driver: TestDriver, unordered: Sequence[str] = ()) -> Sent:
-    """Return the outputs by topic and key, in order, for keys that a single task writes."""
+    """Return the outputs by topic and key. Those of `unordered` topics, which several tasks write, are sorted."""
     assert driver.errors == []
     results: Sent = defaultdict(list)
     for sent in driver.outputs:

@@ -1,4 +1,4 @@
-"""A topology as a graph to draw: it has all that `forebay topology` prints, and every arrow has both ends."""
+"""A drawn topology has everything that `forebay topology` prints, and both ends of every arrow."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ from collections import Counter
 import pytest
 
 from forebay.builder import Topology
+from forebay.builder.description import picture_of
 from forebay.builder.drawing import graph_of
-from forebay.builder.picture import picture_of
 from forebay.catalog import all_services, find_service
 from forebay.job import load_job
 from tests.dsl.driving import Driven

@@ -1,4 +1,4 @@
-"""The test driver takes a topology, an entry that is in no table, and topics that a service reads itself."""
+"""The test driver runs topologies and unregistered services, and processes outputs to the job's own input topics."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A store whose values, keys or windows have another form after an edit is refused; what is read by name is kept."""
+"""An edit that changes the format of a store's values, keys or windows is refused, except for fields read by name."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import pytest
 
 from forebay import Fold
 from forebay.builder import Topology, job
-from forebay.builder.shown import NoSettings
+from forebay.builder.notebook_view import NoSettings
 from forebay.formats import INT, LONG, no_contracts, simple
 from forebay.processor import Context, Processor, Timer
 from forebay.records import Record
@@ -101,9 +101,31 @@ def by_foreign_key(key: Any) -> Edit:
     return edit
 
 
+def count_in(name: str = "r", **partitions: Any) -> Edit:
+    return lambda t: (
+        t.stream("s", str).repartition(name, **partitions).group_by_key().count(store="x").to_stream().to("o")
+    )
+
+
+def windows_in(**partitions: Any) -> Edit:
+    return lambda t: (
+        t.stream("s", str)
+        .repartition("r", **partitions)
+        .group_by_key()
+        .windowed_by(tumbling(10_000))
+        .count(store="x")
+        .to_stream()
+        .to("o")
+    )
+
+
+def first(_key: Any, _value: Any) -> int:
+    return 0
+
+
 @dataclass(frozen=True)
 class Weeks(Windows):
-    """Windows of one size that start at the multiples of it after the first one."""
+    """Windows of one size that start at multiples of the size after `first`."""
 
     size_ms: int
     first: int = 0
@@ -118,7 +140,7 @@ Rows = list[tuple[bytes, bytes]]
 
 
 def start(before: Edit, after: Edit, left: Callable[[Rows], Rows] = lambda rows: rows) -> list[Any]:
-    """Run a topology, then the edited one on the state that it left; return the outputs of the latter."""
+    """Run a topology, then the edited one on its state (changed by `left`). Return the outputs of the edited one."""
 
     def driver_of(edit: Edit) -> TestDriver:
         def build(_: object) -> Topology:
@@ -160,6 +182,15 @@ REFUSED: dict[str, tuple[Edit, Edit]] = {
         deduplicate(INT, int),
     ),
     "foreign keys of another form": (by_foreign_key(LONG), by_foreign_key(INT)),
+    "a number of partitions": (count_in(), count_in(partitions=1)),
+    "another number of partitions": (count_in(partitions=3), count_in(partitions=1)),
+    "no number of partitions": (count_in(partitions=1), count_in()),
+    "a partitioner": (count_in(), count_in(partitioner=first)),
+    "another number of partitions behind a partitioner": (
+        count_in(partitioner=first, partitions=2),
+        count_in(partitioner=first, partitions=3),
+    ),
+    "windows in another number of partitions": (windows_in(), windows_in(partitions=1)),
     "sliding windows": (windows(tumbling(10_000)), windows(SlidingWindows(10_000))),
 }
 
@@ -194,6 +225,8 @@ KEPT: dict[str, tuple[Edit, Edit, Any]] = {
         2,
     ),
     "hopping windows with other steps": (windows(hopping(10_000, 10_000)), windows(hopping(10_000, 5_000)), 2),
+    "as many partitions as before": (count_in(partitions=3), count_in(partitions=3), 2),
+    "a renamed repartition with a partitioner": (count_in(partitioner=first), count_in("q", partitioner=first), 2),
     "sessions with another gap": (windows(SessionWindows(5_000)), windows(SessionWindows(9_000)), 2),
 }
 
@@ -213,7 +246,7 @@ def test_rows_of_a_release_that_recorded_no_formats_are_taken_over() -> None:
 
 
 class Counting(Processor[str, int]):
-    """Counts keys in a store of its own, whose keys are those of the stream."""
+    """Counts events by the stream's keys, in the processor's own store."""
 
     counts = KeyValueStore("x", int)
 
@@ -241,7 +274,7 @@ def test_a_processors_store_with_keys_of_another_format_is_refused() -> None:
 
 
 class CountingTexts(Counting):
-    """Counts events, under keys that are texts."""
+    """Counts events by their text."""
 
     def process(self, event: str, ctx: Context[int]) -> None:
         count = (self.counts.get(event) or 0) + 1
@@ -250,7 +283,7 @@ class CountingTexts(Counting):
 
 
 class CountingInWindows(Processor[str, int]):
-    """Counts events in a store whose rows begin with a time."""
+    """Counts events in a window store, whose rows begin with a time."""
 
     counts = WindowStore("x", int, size_ms=100_000, retention_ms=100_000)
     is_text = True
@@ -287,7 +320,7 @@ def test_a_processors_store_tells_its_texts_from_keys() -> None:
 
 
 class Reminding(Processor[str, int]):
-    """Forwards the key of a record some time after it."""
+    """Forwards the key of a record when its timer fires."""
 
     def process(self, event: str, ctx: Context[int]) -> None:
         key: Any = ctx.key

@@ -1,4 +1,4 @@
-"""Every operator takes keys of every format; restarts and the number of tasks change no result."""
+"""Every operator works with keys of every format. Restarts and the number of tasks change no result."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ import pytest
 
 from forebay import BOOLEAN, BYTES, DOUBLE, INT, LONG, TEXT, UUID, Format, Record, TestDriver, Topology, json_of
 from forebay.operators import UntilTimeLimit, UntilWindowCloses
+from forebay.runtime.task.record_formats import topic_of
 from forebay.stores.layouts import PREFIX as LAYOUTS
 from forebay.stores.layouts import decode_layout
 from forebay.stores.table import prefix_end
@@ -34,7 +35,7 @@ KEYS: dict[str, tuple[Format[Any], list[Any]]] = {
     "record": (json_of(Place), [Place("a", 1), Place("", -1)]),
 }
 TASK_TIMES = {"closed", "calm", "alone", "waited"}
-"""Topics whose results depend on stream time, which each task counts for itself."""
+"""Topics whose results depend on stream time, which each task tracks separately."""
 
 
 def topology_of(key: Format[Any]) -> Topology:
@@ -61,7 +62,7 @@ def topology_of(key: Format[Any]) -> Topology:
 
 
 def results(key: Format[Any], keys: list[Any], tasks: int, restarts: bool) -> dict[tuple[str, str], list[Any]]:
-    """Return values and timestamps of the outputs, by topic and key."""
+    """Run the topology. Return values and timestamps of the outputs, by topic and key."""
     driver, time = TestDriver(topology_of(key), tasks=tasks), 0
     for turn in range(3):
         for one in keys:
@@ -97,18 +98,19 @@ def test_restarts_and_tasks_change_no_result(name: str) -> None:
 
 
 def recorded_keys(key: Format[Any], keys: list[Any]) -> dict[bytes, Any]:
-    """Return the identity that every store recorded of its keys, by the name of its row."""
+    """Return the identity of the key format that each store and repartition recorded, by the name of its row."""
     driver = TestDriver(topology_of(key), tasks=1)
     for topic in ("rows", "o", "versions", "in"):
         for value in (1, 0):
             driver.pipe(keys[0], value, topic, 1)
     tables = [task.table for sub_topology in driver.sub_topologies for task in sub_topology.state_tasks]
     layouts = [row for table in tables for row in table.scan(LAYOUTS, prefix_end(LAYOUTS))]
-    return {name: decode_layout(data)["keys"] for name, data in layouts}
+    # A repartition's row is named by its topic and the digest of the formats.
+    return {topic_of(name).encode() or name: decode_layout(data)["keys"] for name, data in layouts}
 
 
-def test_every_store_records_the_format_of_its_keys() -> None:
+def test_every_store_and_repartition_records_the_format_of_its_keys() -> None:
     of_ints, of_longs = recorded_keys(*KEYS["int"]), recorded_keys(*KEYS["long"])
     assert of_ints.keys() == of_longs.keys()
-    assert len(of_ints) == 19
+    assert len(of_ints) == 19 + 3
     assert [name for name, keys in of_ints.items() if keys == of_longs[name]] == []

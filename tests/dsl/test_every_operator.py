@@ -1,4 +1,4 @@
-"""One task, three tasks, and three tasks with restarts give the same results."""
+"""The results of every operator are the same with one task, three tasks, and three tasks with restarts."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A record that fails at any of its puts leaves nothing: stores, buffers and marks are as if it had never come."""
+"""A record that fails at any of its puts leaves no trace in stores, buffers and marks."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ pytestmark = pytest.mark.long
 
 TOPICS = ("s0", "s1", "t0", "t1")
 SEEDS = (*range(40), 237, 250, 262)
-"""The last ones fail records while joins behind a branching wait for their other sides."""
+"""With the last seeds, records fail while joins behind a branch wait for their other sides."""
 
 
 def windows_of(draw: random.Random) -> Any:
@@ -27,7 +27,7 @@ def windows_of(draw: random.Random) -> Any:
 
 
 def build(seed: int) -> Topology:
-    """Return a topology of one sub-topology: nothing in it changes a key."""
+    """Return a random topology of one sub-topology. No operator changes keys."""
     draw, t = random.Random(seed), Topology()
     streams: list[Any] = [t.stream("s0", str), t.stream("s1", str)]
     tables: list[Any] = [t.table("t0", str, store="t0"), t.table("t1", str, store="t1", history_retention_ms=30)]
@@ -64,7 +64,7 @@ def build(seed: int) -> Topology:
 
 
 class FailingPuts:
-    """Makes a put fail once it was counted down to."""
+    """Makes the put fail before which `left` other puts have succeeded."""
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
         self.left = -1
@@ -92,7 +92,7 @@ def test_a_failed_record_changes_nothing(seed: int, monkeypatch: pytest.MonkeyPa
         at += draw.choice((0, 0, 1, 2, 5, 15))
         key, topic, time = f"k{draw.randrange(3)}", draw.choice(TOPICS), at - draw.choice((0, 0, 0, 3, 12, 40))
         if number > 3:
-            # The record that fails moves no time, and nothing is due before it.
+            # The failing record does not advance stream time, and nothing is due before it.
             now = min(sub_topology.positions()[0].stream_time for sub_topology in driver.sub_topologies)
             assert outputs(driver.advance_stream_time(now)) == outputs(spared.advance_stream_time(now))
             failed, puts.left = len(driver.errors), draw.randrange(14)

@@ -1,4 +1,4 @@
-"""Timestamps of the results of a join by a foreign key, which are Kafka Streams' unless the right row changes."""
+"""Results of a foreign-key join have the timestamps of Kafka Streams, unless a change of the right row causes them."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ LEFT, RIGHT = "left", "right"
 
 
 def run(kind: str, *sent: Sent) -> list[tuple[Any, int]]:
-    """Join rows whose values begin with the key of a right row, and return the results with their timestamps."""
+    """Join rows whose values begin with the key of a right row. Return the results with their timestamps."""
     topology = Topology()
     left, right = topology.table(LEFT, str, store="l"), topology.table(RIGHT, str, store="r")
     join = left.join_by_foreign_key if kind == "inner" else left.left_join_by_foreign_key

@@ -1,4 +1,4 @@
-"""Names generated for joins behind a repartition stay those of earlier releases, whose jobs have topics with them."""
+"""Generated names of joins behind a repartition never change, because topics of existing jobs have these names."""
 
 from __future__ import annotations
 
@@ -7,7 +7,8 @@ from collections.abc import Callable
 import pytest
 
 from forebay.builder import Topology
-from forebay.processor.declared import declared_stores
+from forebay.builder.nodes import TopologyError
+from forebay.processor.bound_stores import declared_stores
 from forebay.utils.names import LONGEST_REPARTITION, LONGEST_STORE, unused_name
 from tests.dsl.driving import Driven, Nothing
 
@@ -48,6 +49,27 @@ def test_a_name_that_a_store_can_have_is_not_cut(letters: int) -> None:
         ["count", f"{expected_join}-along"],
         [store, "count", f"{expected_join}-along"],
     )
+
+
+def test_the_repartition_of_a_join_with_a_table_can_be_named() -> None:
+    def build(t: Topology, store: str) -> None:
+        rows = t.table("in", str, store=store)
+        for topic in ("a", "b"):
+            t.stream(topic, str).select_key(lambda _, value: value, str).join(rows, both, str, name=f"by-{topic}").to(
+                "out"
+            )
+
+    assert names_of(build, "rows")[0] == ["by-a", "by-b"]
+
+
+def test_two_repartitions_can_not_have_one_name() -> None:
+    def build(t: Topology, store: str) -> None:
+        rows = t.table("in", str, store=store)
+        for topic in ("a", "b"):
+            t.stream(topic, str).select_key(lambda _, value: value, str).join(rows, both, str, name="by").to("out")
+
+    with pytest.raises(TopologyError, match=r"repartition by: the name is used at .* already"):
+        names_of(build, "rows")
 
 
 def test_a_repartition_without_a_store_may_have_a_longer_name() -> None:

@@ -1,4 +1,4 @@
-"""Joins of a stream: with a stream, a table, a global table."""
+"""Joins of a stream with a stream, a table or a global table."""
 
 from __future__ import annotations
 
@@ -185,7 +185,7 @@ def with_global(t: Topology) -> None:
 
 
 def test_every_task_has_all_of_a_global_table() -> None:
-    """With two tasks, half of the rows were not found (see dsl.md)."""
+    """If each task read only its own partitions of the table, most rows would not be found."""
     run = Driven(with_global, tasks=3)
     for number in range(12):
         run.pipe("regions", f"r{number}", f"region {number}", 10_000)

@@ -1,4 +1,4 @@
-"""A processor's stores take the keys of its stream, in any format, and return them in order."""
+"""A processor's stores accept the keys of its stream in any format and return them in order."""
 
 from __future__ import annotations
 
@@ -74,7 +74,7 @@ class EveryStore(Processor[str, str]):
         ctx.forward(repr(self.read(key)))
 
     def read(self, low: Any) -> dict[str, list[Any]]:
-        """Return the keys of every store in its order."""
+        """Return the keys of every store in their order. Range reads begin at `low`."""
         return {
             "plain": [key for key, _ in self.plain.range(low, None)],
             "reverse": [key for key, _ in self.stamped.reverse_all()],
@@ -113,7 +113,7 @@ def test_every_kind_of_store_takes_the_keys_of_the_stream(kind: Any, low: Any, h
 
 
 class OfTwoKinds(Processor[str, str]):
-    """Uses texts, and keys of another format than its stream's."""
+    """Uses store keys that are texts, the stream's keys, or keys of a third format."""
 
     texts = KeyValueStore("texts", str)
     places = KeyValueStore("places", str).with_keys(composite(Place))

@@ -1,4 +1,4 @@
-"""A result that becomes due later may be too late for an operator behind it: it is reported, and sent to the others."""
+"""A result that becomes due later may be late for a downstream operator. This is reported. Others still receive it."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def into_a_processor(stream: Any) -> None:
     [
         (into_a_closed_window, ["before", "behind"]),
         (into_a_table_with_history, ["before", "behind"]),
-        # LateRecord undoes all that became of the result.
+        # LateRecord undoes all effects of the result, including those in other branches.
         (into_a_processor, []),
     ],
 )

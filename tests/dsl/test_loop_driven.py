@@ -1,4 +1,4 @@
-"""The test driver runs a job's real loop: order, idle time, positions and restarts across repartitions."""
+"""The test driver runs a job's real loop, with its order, idle time, positions and restarts across repartitions."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ DELAY = 100
 
 
 class Later(Processor[str, str]):
-    """Forwards each record's value as a mark 100 ms later."""
+    """Forwards a key's last value 100 ms after each record."""
 
     store = KeyValueStore("later-kept", str)
 
@@ -45,7 +45,7 @@ class Joined(Processor[str, str]):
 
 
 class Away(Joined):
-    """Needs a resource that is unavailable at first."""
+    """Needs a resource that is unavailable while `is_away` is set."""
 
     is_away = False
 
@@ -56,7 +56,7 @@ class Away(Joined):
 
 
 def gather(processor: type[Joined]) -> Topology:
-    """Repartition the records of two topics under one key."""
+    """Return a topology that repartitions the records of two topics under one key."""
     t = Topology()
     both = t.stream("one", str).merge(t.stream("two", str))
     moved = both.select_key(lambda _, value: "all", str).repartition("moved")
@@ -137,7 +137,7 @@ def test_a_record_that_could_not_be_processed_comes_again() -> None:
 
 
 class Closing(Later):
-    """Forwards its marks once its resource is available."""
+    """Like Later, but its timer fails while the resource is unavailable."""
 
     def on_timer(self, timer: Timer, ctx: Context[str]) -> None:
         if Away.is_away:
@@ -161,7 +161,7 @@ def test_a_close_that_was_not_committed_is_done_again() -> None:
 
 
 class Forgetful(Processor[str, str]):
-    """Counts in memory, which no restart preserves."""
+    """Counts in memory, so a restart loses the count."""
 
     def __init__(self) -> None:
         self.count = 0

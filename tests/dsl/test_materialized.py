@@ -1,4 +1,4 @@
-"""Options of a store: cached or not, with a changelog or without, in memory or on disk."""
+"""A store's options: with or without cache, with or without changelog, in memory or on disk."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from typing import Any
 import pytest
 
 from forebay.builder import Materialized, Topology, TopologyError
-from forebay.builder.picture import picture_of
+from forebay.builder.description import picture_of
 from forebay.builder.render import as_mermaid, as_text
 from forebay.catalog import Service, Topic
 from forebay.operators import UntilTimeLimit
-from forebay.processor.declared import declared_stores
+from forebay.processor.bound_stores import declared_stores
 from forebay.processor.engine_settings import Emit
 from forebay.runtime.changelog.sub_topology_log import sub_topology_log
 from forebay.stores.disk import DiskTable
@@ -47,6 +47,16 @@ def batch(run: Driven) -> list[int]:
 )
 def test_a_cache_sends_the_last_row_of_a_commit(caching: bool | None, emit: Emit, sent: list[int]) -> None:
     assert batch(Driven(build_count(Materialized("n", caching=caching)), emit=emit)) == sent
+
+
+@pytest.mark.parametrize("emit", [Emit.EVERY, Emit.LATEST])
+def test_a_topic_of_two_tables_gets_the_rows_of_both(emit: Emit) -> None:
+    def build(t: Topology) -> None:
+        words = t.stream("in", str).group_by_key()
+        words.count(store="n").to_stream().to("out")
+        words.count(store="m").to_stream().map_values(lambda _, count: -count, int).to("out")
+
+    assert batch(Driven(build, emit=emit)) == [1, -1, 2, -2, 3, -3]
 
 
 def test_operators_behind_a_cached_store_see_each_of_its_changes() -> None:

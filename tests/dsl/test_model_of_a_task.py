@@ -1,4 +1,4 @@
-"""A processor that loads a model when its task opens, as docs/spark.md recommends."""
+"""A processor can load a model when its task opens, as docs/spark.md recommends."""
 
 from __future__ import annotations
 

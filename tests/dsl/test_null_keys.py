@@ -1,4 +1,4 @@
-"""Left and outer joins keep records with null keys as unmatched (KIP-962). Inner joins omit them."""
+"""Left and outer joins emit records with null keys as unmatched (KIP-962). Inner joins drop them."""
 
 from __future__ import annotations
 

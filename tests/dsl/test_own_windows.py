@@ -1,4 +1,4 @@
-"""Windows of your own, derived from forebay.time.Windows: calendar days with 23 to 25 hours, and hopping windows."""
+"""Users can derive their own windows from forebay.time.Windows, such as calendar days of 23 to 25 hours."""
 
 from __future__ import annotations
 

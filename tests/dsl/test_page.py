@@ -1,4 +1,4 @@
-"""docs/dsl.md: its examples run, and print what the page shows; it names every verb."""
+"""The examples of docs/dsl.md print the output that the page shows, and the page has an example of every method."""
 
 from __future__ import annotations
 

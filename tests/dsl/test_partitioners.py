@@ -1,4 +1,4 @@
-"""A repartition with a partitioner of its own."""
+"""A repartition may have a custom partitioner, and joins check that both sides are partitioned alike."""
 
 from __future__ import annotations
 
@@ -142,3 +142,47 @@ def test_a_topic_that_a_job_reads_itself_reaches_the_task_of_the_partition() -> 
     run.feed("in", *(("k", str(n % 3), n) for n in range(6)))
     counts = [dict(store.all()) for p in run.driver.sub_topologies[-1].processors for store in [p.store0]]  # type: ignore[attr-defined]
     assert [sorted(row) for row in counts] == [["k"]] * 3
+
+
+def in_one_partition(t: Topology, topic: str) -> Any:
+    return t.stream(topic, str).repartition(f"{topic}-in-one", partitions=1)
+
+
+def test_rows_that_are_distributed_by_a_partitioner_are_found_by_foreign_key() -> None:
+    def build(t: Topology) -> None:
+        owners = in_one_partition(t, "owners").to_table(store="owners")
+        pets = t.table("pets", str, store="pets")
+        pets.join_by_foreign_key(owners, lambda _, owner: owner, "{}+{}".format, str, store="owned").to_stream().to("o")
+
+    run = Driven(build, tasks=3)
+    run.feed("owners", *((key, f"of {key}", 1) for key in KEYS))
+    sent = run.feed("pets", *((f"pet {key}", key, 2) for key in KEYS))
+    assert sent == [(f"pet {key}", f"{key}+of {key}", 2) for key in KEYS]
+
+
+def stream_by_hash(t: Topology) -> Any:
+    return in_one_partition(t, "a").repartition("by-hash")
+
+
+def stream_of_processor(t: Topology) -> Any:
+    return in_one_partition(t, "a").process(Numbered, str, name="numbers")
+
+
+def stream_of_foreign_rows(t: Topology) -> Any:
+    table, others = in_one_partition(t, "a").to_table(store="a"), t.table("c", str, store="c")
+    return table.join_by_foreign_key(others, lambda key, _: key, "{}{}".format, str, store="fk").to_stream()
+
+
+@pytest.mark.parametrize("stream_of", [stream_by_hash, stream_of_processor, stream_of_foreign_rows])
+def test_keys_that_are_repartitioned_by_hash_again_meet_keys_in_the_same_task_only(stream_of: Any) -> None:
+    def with_table(t: Topology) -> None:
+        stream_of(t).join(t.table("b", str, store="b"), "{}+{}".format, str).to("out")
+
+    run = Driven(with_table, tasks=3)
+    run.feed("b", *((key, "b", 1) for key in KEYS))
+    if stream_of is stream_of_foreign_rows:
+        run.feed("c", *((key, "c", 1) for key in KEYS))
+    assert len(run.feed("a", *((key, "a", 2) for key in KEYS))) == 20
+    t = Topology()
+    with pytest.raises(TopologyError, match=r"keys are text on one side and text \(in 1 partitions\) on the other"):
+        stream_of(t).join(in_one_partition(t, "b").to_table(store="b"), "{}{}".format, str)

@@ -1,4 +1,4 @@
-"""A stream of the topics that match a pattern. They are found when the job starts, and fixed until it restarts."""
+"""A stream may read the topics that match a pattern. The topics are determined when the job starts."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from forebay.builder import Topology, TopologyError
 from forebay.catalog import Service, Topic, find_service
 from forebay.job import load_job, match_topics
 from forebay.kafka.acls import Role, rights
-from forebay.runtime.driver.matched import MatchWatch, matches
+from forebay.runtime.driver.pattern_inputs import MatchWatch, matches
 from forebay.runtime.errors import StopJob
 from forebay.runtime.spec import JobSpec, recall_matches
 from forebay.service.agreement import disagreements

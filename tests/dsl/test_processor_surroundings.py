@@ -1,4 +1,4 @@
-"""A processor's context in a topology: headers, null keys, the wall clock, shared stores."""
+"""A processor in a topology can use headers, null keys, the wall clock and shared stores."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def test_a_processor_sends_without_a_key() -> None:
 
 
 class Ticking(Processor[str, str]):
-    """Forwards the number of records seen by wall-clock time, under each key."""
+    """Forwards the number of records of each key at a wall-clock interval."""
 
     def __init__(self, interval_ms: int, store: str) -> None:
         self.wall_clock_interval_ms = interval_ms
@@ -162,7 +162,7 @@ def test_two_processors_of_one_name_are_refused() -> None:
 
 
 class Rising(ValueTransformer[str, int, str]):
-    """Forwards whether a price rose; a deleted price is remembered as deleted."""
+    """Transforms a price to a text with the highest price so far. A deleted price becomes "... is gone"."""
 
     highest = KeyValueStore("highest", int)
 

@@ -1,4 +1,4 @@
-"""Processors in the middle of a topology: stores, timers, keys, record metadata."""
+"""Processors in a topology can use stores, timers and record metadata, change keys, and choose their outputs."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from tests.dsl.driving import Driven
 
 
 class Latest(Processor[str, str]):
-    """Forwards the previous value; a timer per key forwards the current value 10 ms later."""
+    """Forwards the previous value. A timer per key forwards the current value 10 ms later."""
 
     def __init__(self, store: str = "latest") -> None:
         self.words = KeyValueStore(store, str)

@@ -1,4 +1,4 @@
-"""An invalid topology is rejected when it is described, with the line of the call and the correction."""
+"""An invalid topology is rejected when it is built. The error names the line of the call and the correction."""
 
 from __future__ import annotations
 
@@ -137,6 +137,35 @@ REFUSED: dict[str, tuple[Callable[[Topology], Any], str]] = {
         lambda t: table(t).suppress(UntilWindowCloses(tumbling(5)), store="held"),
         "rows: updates without a window can't wait until it closes; use UntilTimeLimit, or aggregate with windowed_by",
     ),
+    "results suppressed for less than the grace of their windows": (
+        lambda t: (
+            group_words(t)
+            .windowed_by(tumbling(5, grace_ms=2))
+            .count(store="counts")
+            .filter(lambda _, count: count > 1)
+            .suppress(UntilWindowCloses(tumbling(5)), store="held")
+        ),
+        r"the windows of UntilWindowCloses close earlier than those of the aggregate at test_refusals.py:\d+, so",
+    ),
+    "sessions suppressed until other windows close": (
+        lambda t: (
+            group_words(t)
+            .windowed_by(SessionWindows(5))
+            .count(store="counts")
+            .suppress(UntilWindowCloses(tumbling(5)), store="held")
+        ),
+        "counts: the windows of UntilWindowCloses close earlier than those of the aggregate",
+    ),
+    "a join suppressed for less than the grace of one side": (
+        lambda t: (
+            group_words(t)
+            .windowed_by(tumbling(5, grace_ms=2))
+            .count(store="late")
+            .join(t.stream("more", str).group_by_key().windowed_by(tumbling(5)).count(store="early"), max, int)
+            .suppress(UntilWindowCloses(tumbling(5)), store="held")
+        ),
+        "close earlier than those of the aggregate",
+    ),
     "final results emitted early": (
         lambda t: (
             group_words(t)
@@ -144,7 +173,7 @@ REFUSED: dict[str, tuple[Callable[[Topology], Any], str]] = {
             .count(store="counts")
             .suppress(UntilWindowCloses(tumbling(5)), store="held", max_bytes=5, when_full=WhenFull.EMIT_EARLY)
         ),
-        "what is emitted early is not final; use WhenFull.SHUT_DOWN, or UntilTimeLimit",
+        "results that are emitted early are not final; use WhenFull.SHUT_DOWN, or UntilTimeLimit",
     ),
     "a suppressed table grouped": (
         lambda t: table(t).suppress(UntilTimeLimit(5), store="held").group_by(lambda _, v: v, str),
@@ -170,7 +199,10 @@ REFUSED: dict[str, tuple[Callable[[Topology], Any], str]] = {
         lambda t: (words(t), words(t)),
         r"topic words is read at test_refusals.py:\d+ already: use the stream or table that stream",
     ),
-    "a topic sent two formats": (two_formats, r"topic out is sent text, text at .* and long, text here: map them"),
+    "a topic sent two formats": (
+        two_formats,
+        r"topic out is written with text keys and text values at .*, and with long keys and text values here: map them",
+    ),
     "a store named twice": (
         lambda t: (group_words(t).count(store="n"), t.stream("b", str).group_by_key().count(store="n")),
         r"store n: the name is used at test_refusals.py:\d+ already: choose another name",
@@ -214,11 +246,11 @@ REFUSED: dict[str, tuple[Callable[[Topology], Any], str]] = {
     ),
     "a table joined within windows": (
         lambda t: words(t).join(table(t), pair, str, windows=within(5), store="j"),
-        "a join with a table takes grace_ms=, waiting=: leave out windows=, store=",
+        "a join with a table takes grace_ms=, waiting=, name=: leave out windows=, store=",
     ),
     "a table in an outer join": (
         lambda t: words(t).outer_join(table(t), pair, str, windows=within(5), store="j"),
-        "outer_join is of two streams, Table is none: write left_join",
+        r"outer_join\(\) joins two streams, Table is not one: use left_join\(\)",
     ),
     "a global table joined by no key": (
         lambda t: words(t).join(t.global_table("g", str, store="g"), pair, str),
@@ -329,7 +361,7 @@ def test_a_copy_behind_the_repartition_is_what_to_write_instead() -> None:
     ("describe", "message"),
     [
         (lambda t: None, "reads no topic: begin with stream"),
-        (words, r"sends nothing: end with to\(\), or give job\(..., may_end=True\)"),
+        (words, r"writes no topic: end with to\(\), or pass may_end=True to job\(\)"),
     ],
 )
 def test_a_topology_without_beginning_or_end_is_refused(describe: Callable[[Topology], Any], message: str) -> None:

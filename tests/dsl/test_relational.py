@@ -1,4 +1,4 @@
-"""Kafka Streams' relational smoke test in the test driver: both joins have the rows that the tables give."""
+"""Kafka Streams' relational smoke test on the test driver: both joins have the expected rows."""
 
 from __future__ import annotations
 

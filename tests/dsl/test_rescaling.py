@@ -1,4 +1,4 @@
-"""If the number of tasks changes, a topology's rows and timers move to the tasks that their keys belong to."""
+"""If the number of tasks changes, a topology's rows and timers move to the tasks that own their keys."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from forebay.formats import INT, UUID
 from forebay.in_memory.loop import Left
 from forebay.operators import Emission
 from forebay.processor import Context, Processor, Timer
-from forebay.processor.declared import declared_stores
+from forebay.processor.bound_stores import declared_stores
 from forebay.stores import KeyValueStore
 from forebay.stores.spread import NotSpreadable, Spreader
 from forebay.time import SessionWindows, SlidingWindows, tumbling, within
@@ -23,7 +23,7 @@ KEYS = [f"key-{number}" for number in range(24)]
 
 
 def respread(run: Driven, build: Callable[[Topology], Any], tasks: int, **more: Any) -> Driven:
-    """Continue with another number of tasks."""
+    """Return a driver with another number of tasks that continues from the state of `run`."""
     other = Driven(build, tasks, **more)
     left: dict[tuple[int, int], Left] = {}
     for number, old in enumerate(run.driver.sub_topologies):
@@ -114,7 +114,7 @@ def test_records_are_the_same_as_without_it(build: Callable[[Topology], Any], be
 @pytest.mark.parametrize("spread", [{"partitions": 4}, {"partitioner": lambda key, _: len(key)}])
 @pytest.mark.parametrize("before", [1, 2])
 def test_a_custom_partitioning_is_refused(spread: Any, before: int) -> None:
-    """With one task every row is where its key's hash says, so only the topology knows the task."""
+    """With one task, every row is in the task of its key's hash, so only the topology shows the custom partitioning."""
 
     def build(t: Topology) -> None:
         t.stream("in", str).repartition("own", **spread).group_by_key().count(store="n").to_stream().to("out")
@@ -153,7 +153,7 @@ def test_every_task_has_all_rows_of_a_global_table_for_any_number_of_tasks() -> 
 
 
 def test_timers_of_keys_wait_for_their_processor_before_a_rescale() -> None:
-    """With a copy in each task, the timer would fire several times once the processor is declared again."""
+    """If each task had a copy, the timer would fire several times once the processor is declared again."""
 
     def build(t: Topology) -> None:
         t.stream("in", str).group_by_key().count(store="n").to_stream().map_values(lambda _, n: str(n), str).to("out")

@@ -1,4 +1,4 @@
-"""A job that restarts before every record, each time with another wall clock, gives the same results."""
+"""A job that restarts before every record, each time with another wall clock, has the same results as without."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class StartsOver(TestDriver):
 
 
 def results(driver: TestDriver, given: list[tuple[str, Any, Any, int]]) -> list[Any]:
-    """Return the outputs of each record."""
+    """Process records. Return the outputs of each one."""
     results = [driver.pipe(key, value, topic, at) for topic, key, value, at in given]
     assert driver.errors == []
     return results

@@ -1,4 +1,4 @@
-"""State of a store of another kind is refused when a test driver restores it, as at a start of a job."""
+"""A test driver refuses to restore the state of a store of another type, as a job does at its start."""
 
 from __future__ import annotations
 

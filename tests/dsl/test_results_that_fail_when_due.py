@@ -1,4 +1,4 @@
-"""A result that becomes due later and fails is reported once, and affects no other result and no later record."""
+"""If a result fails when it becomes due, this is reported once and affects no other result and no later record."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def fail_for_bad_value(one: str | None, other: str | None) -> str:
 
 
 def passing(t: Topology) -> Stream[str, str]:
-    """Return the input; its records are forwarded, and so are those of another one that reaches no operator."""
+    """Return the input. Its records and those of another topic, which reaches no operator, are sent to `passed`."""
     records = t.stream("in", str)
     t.stream("other", str).merge(records).to("passed")
     return records

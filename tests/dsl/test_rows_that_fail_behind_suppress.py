@@ -1,4 +1,4 @@
-"""If a row that `suppress` emits fails, the record that made it due and the other rows still give their results."""
+"""If a row that `suppress` emits fails, the record that made it due and the other rows still have their results."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Kafka Streams' smoke test in the test driver: each of its outputs has the values that the records must give."""
+"""Kafka Streams' smoke test on the test driver: each of its outputs has the expected values."""
 
 from __future__ import annotations
 

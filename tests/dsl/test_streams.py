@@ -1,4 +1,4 @@
-"""Streams: filters, maps, keys, merge, split, several inputs and outputs, nulls, times, headers."""
+"""Operators of streams: filters, maps, new keys, merge, split, several inputs and outputs, nulls, times and headers."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from forebay.builder import Topology, TopologyError
-from forebay.builder.picture import picture_of
+from forebay.builder.description import picture_of
 from forebay.builder.render import as_text
 from forebay.catalog import Service, Topic
 from forebay.formats import simple

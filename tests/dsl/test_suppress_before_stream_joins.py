@@ -1,6 +1,6 @@
-"""A record is joined with a suppressed table as it is after the record, with the rows that suppress emits due to it.
+"""A record that makes `suppress` emit a row is joined with the suppressed table after this row is emitted.
 
-This holds for any order of the branches, with and without a grace of the join.
+This holds for any order of the branches, with and without a grace period of the join.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ def build_join(t: Topology, table_first: bool, limit_ms: int, max_records: int |
     def table() -> Table[str, int]:
         sums = stream.group_by_key().aggregate(SUM, int, store="sums")
         held = sums.suppress(UntilTimeLimit(limit_ms), store="held", max_records=max_records)
-        # A join of tables that waits for the record, but gets no rows from suppress, changes nothing.
+        # A table join that the record reaches, but rows from suppress do not, must not change the results.
         sums.join(sums.filter(lambda _, value: value % 2 == 0), lambda one, other: one + other, int).to_stream().to("x")
         return held.materialized("kept", history_retention_ms=None if grace_ms is None else 100_000)
 
@@ -64,5 +64,5 @@ def test_a_record_meets_the_row_that_suppress_emits_because_of_it(table_first: b
     build = partial(build_join, table_first=table_first, limit_ms=10_000, max_records=1, grace_ms=None)
     driven = Driven(build)
     driven.feed("in", ("a", 1, 0), ("b", 2, 1), ("a", 4, 2), ("b", 8, 3))
-    # The update of a is emitted with the record of b, b's with the next one of a, and a's second with b's second.
+    # Each record evicts the previous update: b's first evicts a's first, a's second b's first, b's second a's second.
     assert [value for _, value, _ in driven.by_topic("out")] == ["1/None", "2/None", "4/1", "8/2"]

@@ -1,4 +1,4 @@
-"""Tables: filter, map, join, group with subtractor, foreign-key join, suppress, materialize."""
+"""Operators of tables: filter, map, join, group with a subtractor, foreign-key join, suppress and materialize."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ SUM: Fold[int, int] = Fold(lambda: 0, lambda _, v, a: a + v, lambda _, v, a: a -
 
 
 def test_a_row_that_passes_no_longer_is_deleted_and_one_that_never_did_sends_nothing() -> None:
-    """KTableFilterTest: `changes().filter()` kept such rows (see dsl.md)."""
+    """As in Kafka Streams' KTableFilterTest."""
     run = Driven(lambda t: t.table("in", int, store="rows").filter(lambda _, v: v > 1).to_stream().to("out"))
     records = [("a", 1, 1), ("a", 2, 2), ("a", 1, 3), ("a", 1, 4), ("a", 3, 5), ("a", None, 6), ("a", None, 7)]
     assert run.feed("in", *records) == [("a", 2, 2), ("a", None, 3), ("a", 3, 5), ("a", None, 6)]
@@ -104,7 +104,7 @@ def foreign(t: Topology, *, left: bool) -> None:
 
 @pytest.mark.parametrize("tasks", [1, 3])
 def test_rows_joined_by_foreign_key_follow_both_sides(tasks: int) -> None:
-    """KTableKTableForeignKeyJoinIntegrationTest: both sides change and are deleted."""
+    """As in Kafka Streams' KTableKTableForeignKeyJoinIntegrationTest: rows of both sides change and are deleted."""
     run = Driven(lambda t: foreign(t, left=False), tasks)
     assert run.pipe("orders", "1", "anna", 1) == []
     assert run.pipe("customers", "anna", "north", 2) == [("1", "anna:north", 2)]

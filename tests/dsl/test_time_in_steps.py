@@ -1,4 +1,4 @@
-"""A long idle time passes in steps, so that each timed operator gets what the previous one emits in between."""
+"""A long idle time passes in steps, so that each timed operator receives the previous one's results in time."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def test_one_call_gives_what_many_give(build: object, tasks: int) -> None:
 
 
 class Ticking(Processor[str, str]):
-    """Forwards its input every ten minutes."""
+    """Forwards its last input every ten minutes."""
 
     wall_clock_interval_ms = 10 * MINUTE
 

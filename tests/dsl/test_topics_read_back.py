@@ -1,4 +1,4 @@
-"""A topic that the topology writes and reads has the writer's formats; the reader must be able to read them."""
+"""A topic that a topology both writes and reads has the writer's formats, which the reader must be able to decode."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from forebay.builder import Topology, TopologyError, job
-from forebay.builder.shown import NoSettings
+from forebay.builder.notebook_view import NoSettings
 from forebay.formats import BYTES, INT, LONG, Format
 from forebay.serde.json_format import JSON, json_of
 from forebay.testing import TestDriver

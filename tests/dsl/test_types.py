@@ -1,4 +1,4 @@
-"""Chains of calls infer their types: mypy knows the argument and result types of each function."""
+"""mypy infers the argument and result types of the functions in chains of DSL calls."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from forebay.builder import job
-from forebay.builder.shown import NoSettings
+from forebay.builder.notebook_view import NoSettings
 from tests.dsl import ordinary_topologies
 
 pytestmark = pytest.mark.long

@@ -1,4 +1,4 @@
-"""Values that logic mutates give the same results with a restart after each record as without restarts."""
+"""If logic mutates values, a restart after each record does not change the results."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ Describe = Callable[[Topology, Format[Any]], Stream[Any, Any]]
 
 
 def grow(_key: str, value: Any, seen: Any) -> Any:
-    """Mutate the aggregate in place if possible."""
+    """Append to the aggregate in place if it is a list. A value "bad" raises after that."""
     if isinstance(seen, list):
         seen.append(value)
         if value == [["bad"]]:
@@ -50,7 +50,7 @@ def rows(t: Topology, kind: Format[Any], topic: str = "in") -> Table[str, Any]:
 
 
 def kinds(one: Any, other: Any) -> Any:
-    """Forward the values' types, and mutate the values."""
+    """Return the values' texts, and mutate the values."""
     result = [repr(one), repr(other)]
     for item in (one, other):
         if isinstance(item, list):

@@ -1,4 +1,4 @@
-"""Windows of every type: finals, suppressed results, rows that an aggregate deletes, joins with a filtered copy."""
+"""Results of every type of window: final and suppressed results, deleted rows, and joins with a filtered copy."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ EMISSION = {True: Emission.UPDATES, False: Emission.FINAL}
 @pytest.mark.parametrize("is_cogroup", [False, True])
 @pytest.mark.parametrize("kind", WINDOWS)
 def test_suppressed_updates_are_the_finals(kind: str, is_cogroup: bool) -> None:
-    """Each window and key gives one result, for every way to request final results."""
+    """Every way to request final results has one result per window and key."""
     suppressed = results(WINDOWS[kind], is_suppressed=True, is_cogroup=is_cogroup)
     assert sorted(suppressed) == sorted(results(WINDOWS[kind], is_suppressed=False, is_cogroup=is_cogroup))
     assert len({result[:3] for result in suppressed}) == len(suppressed) > 1
@@ -92,7 +92,7 @@ SUM: Fold[int, int] = Fold(
 @pytest.mark.parametrize("is_cogroup", [False, True])
 @pytest.mark.parametrize("kind", [*WINDOWS, "unlimited"])
 def test_an_aggregate_that_gives_none_deletes_its_row(kind: str, is_cogroup: bool) -> None:
-    """A count of rows, a filter or a join may follow; the next record starts a new aggregate."""
+    """Filters, joins and counts behind it see the deletion. The next record starts a new aggregate."""
     windows = WINDOWS.get(kind, UnlimitedWindows())
 
     def build(t: Topology) -> None:
@@ -171,7 +171,7 @@ def test_a_join_meets_final_results_only(kind: str) -> None:
 
 @pytest.mark.parametrize("topic", ["in", "other"])
 def test_a_record_that_makes_an_update_due_is_taken_in_first(topic: str) -> None:
-    """SuppressScenarioTest; a record of another topic makes it due as well."""
+    """As in Kafka Streams' SuppressScenarioTest. A record of another topic makes it due as well."""
 
     def build(t: Topology) -> None:
         rows = t.table("in", str, store="in")

@@ -1,4 +1,4 @@
-"""Tests of the fault harness's logic without broker and Spark; the harness is in integration-tests/faults."""
+"""Tests of the fault harness (integration-tests/faults) that need neither a broker nor Spark."""
 
 from __future__ import annotations
 

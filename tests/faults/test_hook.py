@@ -1,4 +1,4 @@
-"""Processes with the harness's directory on PYTHONPATH have the named fault points; other processes don't."""
+"""Processes with the harness's directory on PYTHONPATH have the named fault points. Other processes do not."""
 
 from __future__ import annotations
 
@@ -29,11 +29,11 @@ storage.write((0, 0), None)
 WRAPPED = {
     "forebay.runtime.spark.planner": "LeasePlanner.plan",
     "forebay.runtime.snapshots.storage": "SnapshotFiles.write",
-    "forebay.runtime.task.keeping": "SnapshotKeeper.write",
+    "forebay.runtime.task.snapshot_writing": "SnapshotKeeper.write",
     "forebay.runtime.task.runner": "GroupRunner.renew",
     "forebay.runtime.driver.query": "JobRunner._on_batch",
 }
-"""Where the product has a named point; the producer's are a class of the hook's own."""
+"""Places of the product with a named fault point. Those of the producer are in a class of the hook."""
 
 
 def run(program: str, armory: Path | None) -> subprocess.CompletedProcess[str]:

@@ -1,8 +1,9 @@
-"""A seed determines a run, and many seeds together cover every fault."""
+"""A seed determines a run's faults, and many seeds together cover every fault."""
 
 from __future__ import annotations
 
-from faults.plan import POINT_ACTIONS, SERVICES, Kind, plan_of
+import pytest
+from faults.plan import CHOSEN, CHOSEN_ON_EXECUTORS, POINT_ACTIONS, SERVICES, Kind, plan_of
 from faults.points import Point
 
 
@@ -11,10 +12,17 @@ def test_a_seed_gives_the_same_plan_each_time() -> None:
     assert len({plan_of(seed, 5) for seed in range(50)}) == 50
 
 
-def test_a_hundred_seeds_bring_every_kind_point_and_service() -> None:
-    plans = [plan_of(seed, 3) for seed in range(1, 101)]
+def test_a_run_with_several_executors_may_have_any_fault() -> None:
+    assert set(CHOSEN_ON_EXECUTORS) == set(Kind)
+
+
+@pytest.mark.parametrize(("executors", "kinds", "seeds"), [(1, CHOSEN, 100), (3, CHOSEN_ON_EXECUTORS, 200)])
+def test_some_hundred_seeds_bring_every_kind_point_and_service(
+    executors: int, kinds: tuple[Kind, ...], seeds: int
+) -> None:
+    plans = [plan_of(seed, 3, executors=executors) for seed in range(1, seeds + 1)]
     faults = [fault for plan in plans for fault in plan.faults]
-    assert {fault.kind for fault in faults} == set(Kind)
+    assert {fault.kind for fault in faults} == set(kinds)
     assert {fault.point for fault in faults if fault.kind is Kind.POINT} == set(Point)
     assert {plan.service for plan in plans} == set(SERVICES)
 
@@ -38,6 +46,6 @@ def test_only_the_kinds_and_services_asked_for_are_planned() -> None:
 
 def test_labels_distinguish_points_and_actions() -> None:
     labels = {fault.label for seed in range(300) for fault in plan_of(seed, 3).faults}
-    expected = {kind.value for kind in Kind if kind is not Kind.POINT}
+    expected = {kind.value for kind in CHOSEN if kind is not Kind.POINT}
     expected |= {f"{point.value}: {action.value}" for point, actions in POINT_ACTIONS.items() for action in actions}
     assert labels == expected

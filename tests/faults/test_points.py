@@ -1,4 +1,4 @@
-"""An armed fault fires once, at the call that it is armed for, in the first process that reaches it."""
+"""An armed fault fires once, at the call for which it is armed and in the first process that reaches this call."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The report counts what happened, and never counts a skipped run as passed."""
+"""The report counts runs and their results, and never counts a skipped run as passed."""
 
 from __future__ import annotations
 

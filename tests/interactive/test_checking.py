@@ -1,4 +1,4 @@
-"""`forebay.run` checks its keyword arguments at the call, as `forebay run` checks its options."""
+"""`forebay.run` checks its keyword arguments when it is called, as `forebay run` checks its options."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ def test_options_of_the_command_line_are_passed() -> None:
 
 def test_types_of_the_options_are_those_of_the_command_line() -> None:
     hints = get_type_hints(RunOptions)
-    # forebay.run has parameters for these options.
+    # These options have their own parameters in forebay.run.
     assert {*hints, "home", "set"} == OPTIONS.keys()
     for name, hint in hints.items():
         option = OPTIONS[name]

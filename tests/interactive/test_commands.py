@@ -1,4 +1,4 @@
-"""Keyword arguments become command-line options, and child processes can import what this process can import."""
+"""Keyword arguments become command-line options, and child processes can import the same modules as this process."""
 
 from __future__ import annotations
 

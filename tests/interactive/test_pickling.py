@@ -1,4 +1,4 @@
-"""A topology written in a program of its own runs in another process, with the program's functions and records."""
+"""A topology that is defined in a user's program runs in another process, with its functions and records."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The handle of a running job."""
+"""The metrics of a running job's handle wait for the first report, unless the job has ended."""
 
 from __future__ import annotations
 

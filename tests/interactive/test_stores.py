@@ -1,4 +1,4 @@
-"""A store's view returns entries of one key and of all keys, page by page, and reports unsupported requests."""
+"""The view of a store returns the entries of one key or of all keys, page by page, and reports unsupported requests."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ ROWS = {"a": 1, "b": 2, "c": 3}
 
 
 def answer(request: Request) -> Answer:
-    """Answer as forebay.queries.pages does, with two entries per page."""
+    """Return the response of a query server whose pages have two entries."""
     _, store, *key = request.path
     if store == "unknown":
         return json_answer(404, {"error": "there is no store 'unknown': choose from counts"})
@@ -61,7 +61,7 @@ def test_a_store_as_a_table_of_arrow_and_pandas(address: str) -> None:
 
 
 def test_a_table_has_the_fields_of_all_entries(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Only versions that are over have an end, and the first entry may be the latest version."""
+    """Only versions that were replaced have an end, and the first entry may be the latest version."""
     view = StoreView("prices", lambda: "")
     rows = [
         {"key": "a", "timestamp": 1, "value": {"x": 1}},

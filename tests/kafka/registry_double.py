@@ -1,4 +1,4 @@
-"""A minimal schema registry over HTTP that tests can make fail."""
+"""A minimal HTTP schema registry whose answers tests set."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from typing import Any
 
 
 class RegistryDouble(ThreadingHTTPServer):
-    """Answers from `answers` by "METHOD path" (the last answer of a list is repeated). Records all requests."""
+    """Returns the `answers` to "METHOD path" in turn (the last one is repeated), and records all requests."""
 
     daemon_threads = True
 

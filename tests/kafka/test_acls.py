@@ -1,4 +1,4 @@
-"""The broker rights of each role follow from the table of services."""
+"""The broker rights of each role are derived from the catalog of services."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Options unknown to librdkafka are rejected before a connection is made, with near matches and no secrets."""
+"""Options unknown to librdkafka are rejected before connecting. The error names similar options and no secrets."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""If a broker does not answer, probing its address finds the cause; each wrong address or protocol has its message."""
+"""If a broker does not answer, probing its address finds the cause. Each wrong address or protocol has its message."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator
 import pytest
 
 from forebay.kafka.admin import TopicAdmin
-from forebay.kafka.door import look, why_silent
+from forebay.kafka.connection_probe import look, why_silent
 from forebay.kafka.errors import KafkaUnavailable
 from forebay.kafka.settings import KafkaSettings
 
@@ -23,7 +23,7 @@ Listen = Callable[[Serve], str]
 
 @pytest.fixture
 def listen() -> Iterator[Listen]:
-    """Yield a function that serves connections by a handler, each on a thread, and returns the address."""
+    """Yield a function that starts a server, which runs a handler per connection, and returns its address."""
     servers = []
 
     def start(serve: Serve) -> str:
@@ -66,7 +66,7 @@ def context(tmp_path_factory: pytest.TempPathFactory) -> ssl.SSLContext:
 
 
 def kafka(apis: tuple[int, ...]) -> Serve:
-    """Return a listener that answers these requests and hangs up on others, as a broker's does."""
+    """Return a handler that answers requests of these API keys and closes the connection at others, like a broker."""
 
     def serve(connection: socket.socket) -> None:
         while header := connection.recv(4):
@@ -112,7 +112,9 @@ def test_a_port_without_a_listener() -> None:
 
 def test_a_listener_with_sasl_is_recognized_because_it_hangs_up(listen: Listen) -> None:
     address = listen(kafka((18,)))
-    assert f"{address} hangs up on a client without SASL: -X security.protocol" in look(address, "PLAINTEXT")
+    assert f"{address} closes connections of clients without SASL: set -X security.protocol" in look(
+        address, "PLAINTEXT"
+    )
     assert look(address, "SASL_PLAINTEXT") == ""
 
 
@@ -123,18 +125,18 @@ def test_a_listener_with_tls(listen: Listen, context: ssl.SSLContext) -> None:
 
     address = listen(serve)
     assert f"{address} expects TLS: " in look(address, "PLAINTEXT")
-    assert "=SASL_SSL, with ssl.ca.location" in look(address, "SASL_PLAINTEXT")
+    assert "=SASL_SSL and ssl.ca.location" in look(address, "SASL_PLAINTEXT")
     assert look(address, "SSL") == ""
 
 
 def test_a_listener_without_tls(listen: Listen) -> None:
     error = look(listen(hang_up), "SASL_SSL")
     assert "does not speak TLS, but the client does (SASL_SSL)" in error
-    assert "=SASL_PLAINTEXT, or another port" in error
+    assert "=SASL_PLAINTEXT, or use another port" in error
 
 
 def test_what_is_no_broker(listen: Listen) -> None:
-    assert "answers by HTTP, as a schema registry does and no broker" in look(listen(http), "PLAINTEXT")
+    assert "answers with HTTP, so it is not a Kafka broker" in look(listen(http), "PLAINTEXT")
     assert "does not answer as a Kafka broker does" in look(listen(hang_up), "PLAINTEXT")
 
 
@@ -149,7 +151,7 @@ def test_a_request_without_an_answer_reports_the_cause(listen: Listen, caplog: p
     caplog.set_level(logging.WARNING, "forebay.kafka")
     address = listen(http)
     admin = TopicAdmin(settings(address), 2.5)
-    with pytest.raises(KafkaUnavailable, match=f"no answer from the broker: {address} answers by HTTP"):
+    with pytest.raises(KafkaUnavailable, match=f"no answer from the broker: {address} answers with HTTP"):
         admin.partitions(["anything"])
     assert [record.getMessage() for record in caplog.records] == [
         f"waiting for the broker {address}: {look(address, 'PLAINTEXT')}"

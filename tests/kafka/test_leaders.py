@@ -1,4 +1,4 @@
-"""A new client connects to the partition leaders before a call that would not wait for the connection."""
+"""A new client connects to the partition leaders before calls that do not wait for a connection."""
 
 from __future__ import annotations
 

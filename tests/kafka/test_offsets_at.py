@@ -1,4 +1,4 @@
-"""Offsets by time: an answer with an error is never taken for a partition without later records."""
+"""In look-ups of offsets by time, an error is never mistaken for a partition without later records."""
 
 from __future__ import annotations
 
@@ -9,8 +9,9 @@ import pytest
 from confluent_kafka import KafkaError, KafkaException, TopicPartition
 
 from forebay.codec import Unavailable
-from forebay.kafka.ends import offsets_at
+from forebay.kafka import partition_ends
 from forebay.kafka.errors import KafkaUnavailable
+from forebay.kafka.partition_ends import offsets_at
 from forebay.runtime.broker.requests import BrokerView
 from forebay.spark import broker
 from forebay.spark.broker import Broker
@@ -20,7 +21,7 @@ PLACES = {("a", 0): 7, ("a", 1): 7}
 
 
 class Leaders:
-    """Answers look-ups in turn: by partition the offset, or an error."""
+    """A client that returns each answer in turn: an offset or an error per partition."""
 
     def __init__(self, *answers: list[int | KafkaError]) -> None:
         self._answers = list(answers)
@@ -32,6 +33,9 @@ class Leaders:
             else SimpleNamespace(topic=place.topic, partition=place.partition, offset=answer, error=None)
             for place, answer in zip(asked, self._answers.pop(0), strict=True)
         ]
+
+    def list_topics(self, _topic: str, _seconds: float) -> None:
+        """Do nothing."""
 
     def close(self) -> None:
         """Do nothing."""
@@ -46,9 +50,10 @@ def test_a_partition_without_later_records_has_no_offset() -> None:
     assert look_up([3, -1]) == {("a", 0): 3, ("a", 1): None}
 
 
-def test_an_old_leader_is_asked_once_more() -> None:
+def test_brokers_that_do_not_lead_are_asked_again_for_a_while(monkeypatch: pytest.MonkeyPatch) -> None:
     stale = KafkaError(KafkaError.NOT_LEADER_FOR_PARTITION)
-    assert look_up([3, stale], [3, 4]) == {("a", 0): 3, ("a", 1): 4}
+    assert look_up([3, stale], [3, stale], [3, stale], [3, 4]) == {("a", 0): 3, ("a", 1): 4}
+    monkeypatch.setattr(partition_ends, "_PATIENCE_SECONDS", 0.0)
     with pytest.raises(KafkaException, match="NOT_LEADER"):
         look_up([3, stale], [3, stale])
 

@@ -1,4 +1,4 @@
-"""Errors that may be temporary are retried with one log line; others are raised at once."""
+"""Errors that may be temporary are retried with one log line. Other errors are raised at once."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ import pytest
 
 from forebay.codec import Unavailable
 from forebay.kafka.errors import KafkaUnavailable, LoginRefused
-from forebay.kafka.patience import keep_trying
+from forebay.kafka.retrying import keep_trying
 
 
 class Time:
-    """A clock that advances only when code pauses."""
+    """A clock that advances only during pauses, which it records."""
 
     def __init__(self) -> None:
         self.now = 0.0

@@ -1,4 +1,4 @@
-"""The client distinguishes three kinds of registry answers: success, final refusal, and temporary failure."""
+"""The client distinguishes success, final rejection and temporary failure of registry requests."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ def test_an_incompatible_schema_is_refused_with_reason_and_remedy(double: Regist
 def test_a_subject_whose_rule_promises_less_is_refused(double: RegistryDouble) -> None:
     double.answer(LOOKUP, (200, {"id": 7}))
     double.answer(CONFIG, (200, {"compatibilityLevel": "NONE"}))
-    with pytest.raises(RegistryRefused, match="compatibility NONE, which does not promise BACKWARD: PUT"):
+    with pytest.raises(RegistryRefused, match="compatibility NONE, which is weaker than BACKWARD: send PUT"):
         client(double).register("orders-value", SCHEMA)
     assert client(double, compatibility=Compatibility.NONE).register("orders-value", SCHEMA).schema_id == 7
 

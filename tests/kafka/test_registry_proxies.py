@@ -1,4 +1,4 @@
-"""Only the registry's own refusal sends a record to .errors; an answer of any other server is an outage."""
+"""Only a rejection by the registry itself sends a record to .errors. An answer of a proxy counts as an outage."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ def test_a_contract_is_not_taken_for_registered(double: RegistryDouble, door: tu
 
 
 def test_a_flood_of_unknown_ids_costs_one_request_for_each(double: RegistryDouble) -> None:
-    """A round of 200 ids takes longer than an unknown id is remembered if there are only a few."""
+    """A round of 200 ids takes longer than the time for which a few unknown ids would be cached."""
     now = [0.0]
     registry = client(double, lambda: now[0])
     for _ in range(3):

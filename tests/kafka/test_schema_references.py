@@ -30,7 +30,7 @@ def registry(double: RegistryDouble) -> SchemaRegistry:
 
 
 def proto(text: str, **imports: str) -> dict[str, Any]:
-    """Return the registry's answer for a Protobuf schema that refers to subjects by file names."""
+    """Return the registry's answer for a Protobuf schema that imports other subjects, by file name."""
     names = [{"name": f"{name}.proto", "subject": subject, "version": 1} for name, subject in imports.items()]
     lines = "".join(f'import "{name}.proto";\n' for name in imports)
     whole = f'syntax = "proto3";\n{lines}{text}'
@@ -46,7 +46,7 @@ ORDER = proto("message Order { Place place = 1; Money price = 2; }", place="plac
 
 @pytest.fixture
 def orders(double: RegistryDouble) -> RegistryDouble:
-    """Return a registry with orders, whose places and prices are schemas of their own; both import a third one."""
+    """Return a registry with a schema of orders that imports those of places and amounts, which both import units."""
     answer(double, "places", proto("message Place { string city = 1; Unit unit = 2; }", unit="units"))
     answer(double, "amounts", proto("message Money { int64 amount = 1; Unit unit = 2; }", unit="units"))
     answer(double, "units", proto("message Unit { string name = 1; }"))

@@ -1,4 +1,4 @@
-"""Only schemas of the input's own subject are read: an id of another one is an error of that record, not of the job."""
+"""Only schemas of an input's own subject are accepted. A schema id of another subject is an error of that record."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def test_a_schema_of_the_subject_is_given_and_asked_for_once(double: RegistryDou
 
 @pytest.mark.parametrize("kind", ["PROTOBUF", "JSON"])
 def test_a_schema_of_another_kind_is_looked_up_as_one(kind: str, double: RegistryDouble) -> None:
-    """Without its kind, the registry would parse it as Avro, and refuse it."""
+    """Without the schema type in the request, the registry would parse the schema as Avro and reject it."""
     double.answer("GET /schemas/ids/8", (200, {"schema": "text", "schemaType": kind}))
     double.answer(LOOKUP, (200, {"id": 8, "version": 1}))
     assert of_orders(double).schema(8).text == "text"

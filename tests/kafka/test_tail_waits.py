@@ -13,7 +13,7 @@ from forebay.kafka.tail import Beginning, End, NothingCame, Tail
 
 
 class Silent:
-    """A consumer of a topic that is never written."""
+    """A consumer of a topic without records."""
 
     def __init__(self, _settings: dict[str, Any]) -> None:
         self.assigned: list[TopicPartition] = []
@@ -31,7 +31,7 @@ class Silent:
 
 
 def record(partition: int, offset: int) -> Any:
-    """Return a record as the client does."""
+    """Return a record as a message of the client."""
     return SimpleNamespace(error=lambda: None, partition=lambda: partition, offset=lambda: offset)
 
 
@@ -43,7 +43,7 @@ class OneRecord(Silent):
 
 
 class Busy(Silent):
-    """A consumer of a topic that is written all the time; the client returns one record twice."""
+    """A consumer of a topic that grows all the time. The client returns one record twice."""
 
     def __init__(self, settings: dict[str, Any]) -> None:
         super().__init__(settings)

@@ -1,4 +1,4 @@
-"""OAuth (OIDC) needs options only: clients fetch their token themselves, with the credentials of the settings."""
+"""For OAuth (OIDC), clients fetch their token themselves with the credentials in the settings."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from forebay.kafka.settings import KafkaSettings
 
 
 class TokenEndpoint:
-    """An endpoint that refuses every request, and keeps its login and body."""
+    """A token endpoint that rejects every request and records its credentials and body."""
 
     def __init__(self) -> None:
         self.requests: queue.Queue[tuple[str, dict[str, list[str]]]] = queue.Queue()

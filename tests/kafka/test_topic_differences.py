@@ -1,4 +1,4 @@
-"""Existing topics are compared with their declarations; each difference is reported with its remedy."""
+"""Existing topics are compared with their declarations. Each difference is reported with its remedy."""
 
 from __future__ import annotations
 

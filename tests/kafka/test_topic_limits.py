@@ -1,4 +1,4 @@
-"""A topic's record limits are read from its configuration; Forebay's defaults replace those that can't be read."""
+"""A topic's record limits are read from its configuration. If they can't be read, Forebay's defaults apply."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def settings(**options: str) -> KafkaSettings:
 
 
 class Admin:
-    """A broker with these topics, or one that fails."""
+    """An admin client of a broker with the topics in `answer`, or of one that fails."""
 
     answer: ClassVar[dict[str, dict[str, str]] | Exception] = {}
 

@@ -1,4 +1,4 @@
-"""A topic that a broker describes without partitions is being created or deleted: the job waits for it."""
+"""If a broker describes a topic without partitions, it is being created or deleted, and the job waits."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ MESSAGE = "the topic new has no partitions yet: it is being created or deleted, 
 
 
 class Admin:
-    """Describes topics with so many partitions."""
+    """An admin client of topics with these numbers of partitions."""
 
     def __init__(self, **partitions: int) -> None:
         self.partitions = partitions

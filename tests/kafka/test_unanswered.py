@@ -1,4 +1,4 @@
-"""A request that blocks and one that does not explain a silent broker in the same words."""
+"""Blocking and non-blocking requests report a silent broker in the same words."""
 
 from __future__ import annotations
 

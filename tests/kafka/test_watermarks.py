@@ -1,4 +1,4 @@
-"""First offset and end of a partition: one retry if leaders changed, as just after a topic was created."""
+"""Look-ups of a partition's first and end offset are repeated until its leader is ready, as after its creation."""
 
 from __future__ import annotations
 
@@ -7,13 +7,14 @@ from typing import Any
 import pytest
 from confluent_kafka import OFFSET_BEGINNING, KafkaError, KafkaException, TopicPartition
 
-from forebay.kafka.ends import watermarks
+from forebay.kafka import partition_ends
+from forebay.kafka.partition_ends import watermarks
 
 PLACE = TopicPartition("t", 0)
 
 
 class Client:
-    """A consumer that raises these errors, one at each question."""
+    """A consumer whose look-ups raise these errors in turn."""
 
     def __init__(self, *codes: int) -> None:
         self._codes = list(codes)
@@ -34,9 +35,9 @@ class Client:
 
 
 class DeletedInOpenTransaction(Client):
-    """A consumer of a partition of which records 0 to 11 were deleted while their transaction was open.
+    """A consumer of a partition whose records 0 to 11 were deleted while their transaction was open.
 
-    The last stable offset is 0 still. The client returns the smaller of its two answers as the first offset.
+    The last stable offset is still 0. The client returns the smaller of its two answers as the first offset.
     """
 
     def get_watermark_offsets(self, _place: TopicPartition, _seconds: float) -> tuple[int, int]:
@@ -51,16 +52,46 @@ def test_the_first_offset_is_not_a_stable_offset_before_it() -> None:
     assert watermarks(client, PLACE) == (12, 12)
 
 
-def test_changed_leaders_are_looked_up_once() -> None:
-    client: Any = Client(KafkaError.NOT_LEADER_FOR_PARTITION)
+@pytest.mark.parametrize(
+    "code",
+    [
+        KafkaError.NOT_LEADER_FOR_PARTITION,
+        KafkaError.FENCED_LEADER_EPOCH,
+        KafkaError.UNKNOWN_LEADER_EPOCH,
+        KafkaError.OFFSET_NOT_AVAILABLE,
+    ],
+)
+def test_leaders_are_looked_up_until_one_is_ready(code: int) -> None:
+    client: Any = Client(code, code, code)
     assert watermarks(client, PLACE) == (3, 7)
+    assert client.refreshed == 3
+
+
+def test_an_absent_partition_is_looked_up_once() -> None:
+    client: Any = Client(KafkaError.UNKNOWN_TOPIC_OR_PART)
+    assert watermarks(client, PLACE) == (3, 7)
+    client = Client(KafkaError.UNKNOWN_TOPIC_OR_PART, KafkaError.UNKNOWN_TOPIC_OR_PART)
+    with pytest.raises(KafkaException, match="UNKNOWN_TOPIC_OR_PART"):
+        watermarks(client, PLACE)
     assert client.refreshed == 1
 
 
-@pytest.mark.parametrize(
-    "codes", [(KafkaError.NOT_LEADER_FOR_PARTITION,) * 2, (KafkaError.TOPIC_AUTHORIZATION_FAILED,)]
-)
-def test_what_does_not_pass_is_raised(codes: tuple[int, ...]) -> None:
-    client: Any = Client(*codes)
+def test_leaders_are_looked_up_for_the_next_request_if_one_is_not_answered() -> None:
+    client: Any = Client(KafkaError._TIMED_OUT)
     with pytest.raises(KafkaException):
+        watermarks(client, PLACE)
+    assert client.refreshed == 1
+
+
+def test_other_errors_are_raised_at_once() -> None:
+    client: Any = Client(KafkaError.TOPIC_AUTHORIZATION_FAILED)
+    with pytest.raises(KafkaException):
+        watermarks(client, PLACE)
+    assert client.refreshed == 0
+
+
+def test_a_leader_that_stays_away_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(partition_ends, "_PATIENCE_SECONDS", 0.0)
+    client: Any = Client(KafkaError.NOT_LEADER_FOR_PARTITION, KafkaError.NOT_LEADER_FOR_PARTITION)
+    with pytest.raises(KafkaException, match="NOT_LEADER"):
         watermarks(client, PLACE)

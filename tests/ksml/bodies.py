@@ -1,4 +1,4 @@
-"""The tutorial's function bodies over plain dicts: the expected results of a job, computed without library code."""
+"""The expected results of the tutorial's jobs, computed by their functions over dicts, without library code."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ Record = tuple[str, Any]
 
 
 class PlainStore:
-    """A store as a dict of JSON texts; an entry of a window store is keyed by key and start."""
+    """A store as a dict of JSON texts. Entries of window stores are identified by key and start."""
 
     def __init__(self) -> None:
         self._rows: dict[Any, str] = {}
@@ -50,7 +50,7 @@ class Bodies:
 
 
 def expected_records(name: str, records: Iterable[Record]) -> list[Record]:
-    """Return the records that a definition sends, in order; input whose function raises gives none."""
+    """Return the records that a definition sends, in order."""
     bodies = Bodies(name)
     if name == "order-stores":
         return _orders(bodies, records)

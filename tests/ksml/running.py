@@ -1,4 +1,4 @@
-"""Definitions on the test driver."""
+"""KSML definitions on the test driver."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ streams:
 
 
 def definition(text: str) -> Definitions:
-    """Return the definitions of a text."""
+    """Return the parsed definition of a text."""
     return definitions([definition_of(textwrap.dedent(text), "test.yaml")], SchemaFiles([]))
 
 
@@ -29,7 +29,7 @@ def driver(text: str, tasks: int = 1, **settings: int) -> KsmlDriver:
 
 
 def through(via: str, *records: Any, more: str = "") -> KsmlDriver:
-    """Run operations from numbers to results; a record is (key, value) or (key, value, timestamp)."""
+    """Run operations from `numbers` to `results` over records (key, value) or (key, value, timestamp)."""
     steps = textwrap.indent(textwrap.dedent(via), "      ")
     text = (
         f"{NUMBERS}{textwrap.dedent(more)}\npipelines:\n  main:\n    from: numbers\n    via:{steps}\n    to: results\n"
@@ -42,7 +42,7 @@ def through(via: str, *records: Any, more: str = "") -> KsmlDriver:
 
 
 def results(run: KsmlDriver) -> list[tuple[Any, Any]]:
-    """Return keys and values of the sent records."""
+    """Return keys and values of the output records."""
     return [(sent.key, sent.value) for sent in run.sent]
 
 

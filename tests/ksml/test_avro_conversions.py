@@ -1,4 +1,4 @@
-"""Values for Avro fields of another type are converted as in KSML: texts are parsed, numbers become texts."""
+"""Values for Avro fields of another type are converted as in KSML: texts are parsed, and numbers become texts."""
 
 from __future__ import annotations
 

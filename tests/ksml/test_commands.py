@@ -1,4 +1,4 @@
-"""`forebay ksml` on the command line, and definitions as a service of the table."""
+"""The command `forebay ksml`, and definitions as a service in the table of services."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Texts become numbers, and doubles texts, as in Java: KSML's users find the same values."""
+"""Texts are converted to numbers, and doubles to texts, as in Java, so that values are the same as in KSML."""
 
 from __future__ import annotations
 

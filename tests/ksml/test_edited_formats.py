@@ -1,4 +1,4 @@
-"""A definition whose store would misread the rows of the earlier one is refused at the start."""
+"""An edited definition is refused at its start if it would misread the rows in the stores of the earlier one."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def program(
 
 
 def start(before: str, after: str) -> list[Any]:
-    """Run a definition, then the edited one on the state that it left; return the results of the latter."""
+    """Run a definition, then the edited one on the same state. Return the results of the edited one."""
     before_edit, run = driver(before), driver(after)
     old, new = before_edit.driver, run.driver
     send(old)

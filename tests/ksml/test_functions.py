@@ -1,4 +1,4 @@
-"""Functions: their arguments, what they may do, and the effect of a failure."""
+"""Functions of KSML: their arguments, what they may do, and the effect of a failure."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A record that fails in one pipeline still gives results in the others; only the failed pipeline is rolled back."""
+"""If a record fails in one pipeline, only that pipeline is rolled back. The others still produce results."""
 
 from __future__ import annotations
 
@@ -116,7 +116,7 @@ def test_groups_that_a_pipeline_names_are_given_to_each_of_its_readers(text: str
     for key in "xyz":
         run.pipe(key, "group", "src")
     assert [sent.value for sent in run.sent if sent.topic == "b"] == [1, 2, 3]
-    # 2 fails and is undone in its own pipeline alone, where the next row is counted as the second one.
+    # The second row fails and is rolled back only in this pipeline, so that the third row counts as its second one.
     assert [sent.value for sent in run.sent if sent.topic == "a"] == [-1]
     assert len(run.driver.errors) == 2
 

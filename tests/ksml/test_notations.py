@@ -1,4 +1,4 @@
-"""Avro keys, JSON Schema, Protobuf, and schemas from a registry."""
+"""The notations of KSML: Avro keys, JSON Schema, Protobuf, and schemas from a registry."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ message Reading {
 
 
 class Known(NoRegistry):
-    """A registry with one schema that records what is registered."""
+    """A registry with one schema, which records the registrations of others."""
 
     def __init__(self) -> None:
         super().__init__()

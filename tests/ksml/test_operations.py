@@ -1,4 +1,4 @@
-"""Each operation of the language gives the results of its Kafka Streams counterpart."""
+"""Each operation of KSML has the results of the corresponding operation of Kafka Streams."""
 
 from __future__ import annotations
 
@@ -75,6 +75,32 @@ def test_metadata_is_changed() -> None:
     )
     (sent,) = run.sent
     assert (sent.timestamp, sent.headers) == (105, (("by", b"a"),))
+
+
+@pytest.mark.parametrize("shift", [-5_000, 0, 1_000])
+def test_windows_use_the_timestamps_that_a_function_sets(shift: int) -> None:
+    run = driver(
+        f"""{OUT}
+pipelines:
+  main:
+    from: numbers
+    via:
+      - type: transformMetadata
+        mapper:
+          code: metadata["timestamp"] = value
+          expression: metadata
+      - {{type: groupByKey}}
+      - {{type: windowByTime, windowType: tumbling, duration: 10ms}}
+      - {{type: count}}
+      - {{type: toStream}}
+      - {{type: mapKey, mapper: {{expression: "[key['key'], key['start']]", resultType: json}}}}
+    to: results
+"""
+    )
+    for at in (1_001, 1_002, 1_013, 1_026):
+        run.pipe("a", at, "numbers", at - shift)
+    assert results(run) == [(["a", 1_000], 1), (["a", 1_000], 2), (["a", 1_010], 1), (["a", 1_020], 1)]
+    assert not run.driver.late
 
 
 def test_groups_are_counted_reduced_and_aggregated() -> None:
@@ -296,10 +322,32 @@ pipelines:
   main: {from: numbers, to: {topic: results}}
 """
     )
-    # Records without a time of their own get the partition's highest plus a second, regardless of the times in between.
+    # `previousTimestamp` is the highest timestamp of the partition so far, not that of the previous record.
     for at in (100, 7, -1, 2_000, -1):
         run.pipe("a", {"at": at}, "numbers", 5)
     assert [sent.timestamp for sent in run.sent] == [100, 7, 1_100, 2_000, 3_000]
+
+
+@pytest.mark.parametrize("restarts", [False, True])
+def test_previous_timestamp_survives_a_restart(restarts: bool) -> None:
+    run = driver(
+        """
+streams:
+  numbers:
+    topic: numbers
+    keyType: string
+    valueType: json
+    timestampExtractor: {expression: "value['at'] if (value := record['value'])['at'] >= 0 else previousTimestamp"}
+pipelines:
+  main: {from: numbers, to: {topic: results}}
+"""
+    )
+    for at in (100, -1, 7, -1, 200, -1):
+        run.pipe("a", {"at": at}, "numbers", 5)
+        if restarts:
+            run.driver.restart()
+    assert [sent.timestamp for sent in run.sent] == [100, 100, 7, 100, 200, 200]
+    assert not run.driver.errors
 
 
 def test_partition_times_are_separate_and_repeatable() -> None:
@@ -314,7 +362,7 @@ def test_partition_times_are_separate_and_repeatable() -> None:
     times.advance(0, 2, 80)
     assert times.before(0, 3) == 80
     times.advance(0, 3, -1)
-    # A failed commit is processed again from offset 1.
+    # A failed commit is repeated from offset 1.
     assert times.before(0, 1) == 50
     assert times.before(1, 1) == 7
 
@@ -391,3 +439,46 @@ def test_a_row_whose_group_has_no_key_or_value_is_in_no_group() -> None:
         ("names", "a", "an"),
     ]
     assert [value for _, value in join_results(f"  main:{via}", *records)] == [1, 2, 1, 0, 1]
+
+
+CACHED = """
+streams:
+  results: {topic: results, keyType: string, valueType: json}
+tables:
+  names:
+    topic: names
+    keyType: string
+    valueType: json
+    store: {type: keyValue, name: names, caching: true, keyType: string, valueType: json}
+pipelines:
+  main: {from: names, via: [{type: toStream}, CHANGED], to: results}
+"""
+ROW = [("b", 10), ("a", 5)]
+
+
+@pytest.mark.parametrize(
+    ("operation", "sent"),
+    [
+        ("{type: peek, forEach: {expression: None}}", ROW),
+        ("{type: transformValue, mapper: {expression: value, resultType: json}}", ROW),
+        ("{type: filter, if: {expression: value > 1}}", ROW),
+        ("{type: mapKey, mapper: {expression: 'key[:0]', resultType: string}}", [("", 1), ("", 10), ("", 5)]),
+        (
+            "{type: map, mapper: {expression: '(key[:0], value)', resultType: '(string, json)'}}",
+            [("", 1), ("", 10), ("", 5)],
+        ),
+        (
+            "{type: flatMapValues, mapper: {expression: '[value, -value]', resultType: list(json)}}",
+            [("a", 1), ("a", -1), ("b", 10), ("b", -10), ("a", 5), ("a", -5)],
+        ),
+        (
+            "{type: flatMap, mapper: {expression: '[(key, value)] * 2', resultType: 'list((string, json))'}}",
+            [("a", 1), ("a", 1), ("b", 10), ("b", 10), ("a", 5), ("a", 5)],
+        ),
+    ],
+)
+def test_a_cache_drops_no_records_that_a_function_makes_of_rows(operation: str, sent: list[tuple[Any, Any]]) -> None:
+    run = driver(CACHED.replace("CHANGED", operation))
+    run.driver.pipe_all([("names", "a", 1, 0), ("names", "b", 10, 1), ("names", "a", 5, 2)])
+    assert results(run) == sent
+    assert not run.driver.errors

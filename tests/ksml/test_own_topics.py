@@ -1,4 +1,4 @@
-"""One pipeline may write a topic, and another read it, with different types, if the reader can read them."""
+"""A pipeline may read a topic that another one writes with different types, if it can decode the records."""
 
 from __future__ import annotations
 

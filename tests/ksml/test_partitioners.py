@@ -1,7 +1,11 @@
-"""Partitioners of a definition: for topics, for repartition topics, and for a topic chosen per record."""
+"""Partitioners work for output topics, for repartition topics, and for topics that are chosen per record."""
 
 from __future__ import annotations
 
+import pytest
+
+from forebay.ksml.definition import definition_of
+from forebay.ksml.differences import differences
 from forebay.ksml.driver import KsmlDriver
 from tests.ksml.running import NUMBERS, definition
 
@@ -88,3 +92,15 @@ pipelines:
     assert sorted(sent.value for sent in run.sent) == [0, 1, 2, 3]
     (failed,) = run.driver.errors
     assert "4 was chosen, but four has the partitions 0 to 3" in failed.headers["error.message"]
+
+
+@pytest.mark.parametrize(
+    ("declared", "number"), [("", "the number of tasks"), (", numberOfPartitions: 4", "numberOfPartitions")]
+)
+def test_the_check_names_the_number_of_partitions_that_the_function_receives(declared: str, number: str) -> None:
+    via = f"{{type: repartition, name: four{declared}, partitioner: place}}"
+    text = f"{NUMBERS}{FUNCTION}\npipelines:\n  main:\n    from: numbers\n    via: [{via}]\n    to: results\n"
+    (note,) = (
+        one.message for one in differences(definition_of(text, "four.yaml")) if "partitioner receives" in one.message
+    )
+    assert f"name and {number} as the number of partitions" in note

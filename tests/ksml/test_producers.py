@@ -1,4 +1,4 @@
-"""Producers: generators, conditions, counts, batches."""
+"""Producers of KSML definitions: generators, conditions, counts and batches."""
 
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ def test_a_list_of_messages_is_sent_one_after_the_other() -> None:
 
 
 class Broker:
-    """Collects sent records in place of a broker."""
+    """A replacement for a broker, which collects the sent records."""
 
     def __init__(self) -> None:
         self.sent: list[tuple[str, bytes | None, bytes | None]] = []

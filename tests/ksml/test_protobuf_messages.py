@@ -1,4 +1,4 @@
-"""Records of `protobuf` types hold the message of the type, by the schema and the message that their header names."""
+"""Records of a `protobuf` type must contain its message, according to the schema id and message path in the record."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ BROKEN = "message Order {"
 
 
 class Schemas(NoRegistry):
-    """A registry with other writers' schemas under ids from 1."""
+    """A registry with schemas of other writers, whose ids begin at 1."""
 
     def text_of(self, schema_id: int) -> str:
         return (ORDERS, OTHERS, MOVED, MOVED, BROKEN)[schema_id - 1] if schema_id <= 5 else super().text_of(schema_id)

@@ -147,7 +147,7 @@ pipelines:
     run = driver(text)
     run.pipe("a", 1, "numbers")
     (refused_record,) = run.driver.errors
-    # The line at which the stack overflows depends on the depth of the caller.
+    # The line at which the recursion limit is reached depends on the depth of the caller's stack.
     assert re.search(r"function one, its line \d: RecursionError", refused_record.headers["error.message"])
     assert not run.sent
 

@@ -1,4 +1,4 @@
-"""The registry of the environment is asked only if definitions need it; checking commands register nothing."""
+"""Requests go to the registry of the environment only if definitions need it. Checks register nothing."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def definition(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def requests(monkeypatch: pytest.MonkeyPatch) -> Iterator[Requests]:
-    """Set a registry that knows the topic's schema; yield the requests that it received."""
+    """Set a registry that has the schema of the topic, and yield the requests that it receives."""
     results: Requests = []
 
     def send(_: RegistryHttp, method: str, path: str, body: Any = None) -> Answer:

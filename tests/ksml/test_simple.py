@@ -1,4 +1,4 @@
-"""Expressions that only read their arguments, and the work that is skipped for them."""
+"""Expressions that only read their arguments are recognized, because they need no copies and no time limit."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Stores as functions use them, with KSML's calls."""
+"""Functions use stores with the methods of KSML."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from tests.ksml.running import NUMBERS, driver, results, through
 
 
 def values(store: str, code: str, *records: tuple[Any, ...]) -> list[Any]:
-    """Return the results of records for a function that uses a store."""
+    """Return the results of a function that uses the store `kept`, for some records."""
     lines = "\n".join(f"              {line}" for line in code.strip().split("\n"))
     run = through(
         f"""

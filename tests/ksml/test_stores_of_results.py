@@ -1,4 +1,4 @@
-"""Functions find the stores of tables and aggregates by name, wherever in the file these are written."""
+"""Functions find the stores of tables and aggregates by name, no matter where in the file they are defined."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import pytest
 from forebay.ksml.document import parse
 from forebay.ksml.naming import references_of
 from forebay.processor.api import AnyProcessor
-from forebay.processor.declared import declared_stores
+from forebay.processor.bound_stores import declared_stores
 from tests.ksml.running import driver
 
 HEAD = """

@@ -1,4 +1,4 @@
-"""KSML's test definitions run on the test driver, each test with stores of its own."""
+"""KSML's test definitions run on the test driver. Each test has separate stores."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A timestampExtractor gives the time of a table's records as of a stream's; a topic has one."""
+"""A timestampExtractor sets the time of a table's records, as for a stream. A topic has only one."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ pipelines:
     to: {{topic: results, keyType: string, valueType: json}}
 """
     )
-    # The newer price comes first, and both records' own time is 0.
+    # The newer price arrives first, and the timestamp of both records is 0.
     run.pipe("tea", {"at": 100, "price": 2}, "prices")
     run.pipe("tea", {"at": 50, "price": 1}, "prices")
     for at in (49, 50, 99, 100, 500):

@@ -1,4 +1,4 @@
-"""The tutorial's five definitions give what their function bodies give over plain dicts."""
+"""The tutorial's five definitions have the results that their functions compute over plain dicts."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""How many places may still break a rule, by folder of code or page: numbers that only go down.
+"""Budgets: the number of places that may still break a rule, by folder of code or page.
 
-`python -m tests.language.budgets` lowers them to what is left; it never raises one.
+`python -m tests.language.budgets` lowers each budget to the current number of places. It never raises one.
 """
 
 from __future__ import annotations
@@ -24,14 +24,14 @@ _HERE = ROOT / "tests" / "language"
 
 
 class Kind(StrEnum):
-    """What is counted."""
+    """The kind of text whose places are counted."""
 
     PROSE = "prose"
     NAMES = "names"
 
 
 def owner(file: Path) -> str:
-    """Return what a file counts for: a page itself; the package, service or folder of tests of a file of code."""
+    """Return the owner of a file's budget: the page itself, or the package, service or test folder of a code file."""
     path = file.relative_to(ROOT)
     if path.suffix in {".md", ".txt"}:
         return str(path)
@@ -41,7 +41,7 @@ def owner(file: Path) -> str:
 
 @cache
 def files() -> Mapping[str, list[Path]]:
-    """Return the files that the rules hold for, by owner."""
+    """Return the files that are checked, by owner."""
     found = {ROOT / "hatch_build.py", *(page for pattern in PAGES for page in ROOT.glob(pattern))}
     for folder in CODE:
         found |= {file for suffix in ("py", "pyx") for file in (ROOT / folder).rglob(f"*.{suffix}")}
@@ -53,7 +53,7 @@ def files() -> Mapping[str, list[Path]]:
 
 
 def findings_of(name: str) -> dict[Kind, list[Finding]]:
-    """Return the findings of an owner's files, those of the files that changed last first."""
+    """Return the findings in an owner's files. Files that changed last come first."""
     results: dict[Kind, list[Finding]] = {Kind.PROSE: [], Kind.NAMES: []}
     for file in sorted(files()[name], key=lambda file: file.stat().st_mtime, reverse=True):
         results[Kind.PROSE] += findings(file)
@@ -62,18 +62,18 @@ def findings_of(name: str) -> dict[Kind, list[Finding]]:
 
 
 def budgets(kind: Kind) -> dict[str, int]:
-    """Return the budgets."""
+    """Return the budgets by owner."""
     table = tomllib.loads(FILE.read_text(encoding="utf-8")).get(kind, {})
     return {str(name): int(number) for name, number in table.items()}
 
 
 def lowered(known: Mapping[str, int], counts: Mapping[str, int]) -> dict[str, int]:
-    """Return the budgets, each lowered to its owner's count if that is less; an owner without findings disappears."""
+    """Return the budgets, each lowered to its owner's count if that is less. Owners without findings are removed."""
     return {name: least for name, number in sorted(known.items()) if (least := min(number, counts.get(name, 0)))}
 
 
 def write(numbers: Mapping[Kind, Mapping[str, int]]) -> None:
-    """Write the budgets."""
+    """Write the budgets to the file."""
     tables = [
         f"[{kind}]\n" + "".join(f'"{name}" = {number}\n' for name, number in sorted(numbers[kind].items()))
         for kind in Kind
@@ -82,7 +82,7 @@ def write(numbers: Mapping[Kind, Mapping[str, int]]) -> None:
 
 
 def main() -> None:
-    """Lower each budget to what is left."""
+    """Lower each budget to the current number of places."""
     places = {name: findings_of(name) for name in files()}
     counts = {kind: {name: len(places[name][kind]) for name in places} for kind in Kind}
     write({kind: lowered(budgets(kind), counts[kind]) for kind in Kind})

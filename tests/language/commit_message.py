@@ -1,6 +1,6 @@
-"""Check commit messages: `python -m tests.language.commit_message FILE`, or `--range A..B` for those of a branch.
+"""Check commit messages: `python -m tests.language.commit_message FILE`, or `--range A..B` for the commits of a branch.
 
-A subject has at most 72 characters, is imperative and has no full stop; an empty line separates it from the body.
+A subject has at most 72 characters, is imperative and has no full stop. An empty line separates it from the body.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _INFLECTED = re.compile(r"\w+(ed|ing|s)")
 
 
 def mistakes(message: str) -> list[str]:
-    """Return what is wrong with a commit message."""
+    """Return the mistakes in a commit message."""
     lines = [line for line in message.splitlines() if not line.startswith("#")]
     subject, rest = (lines[0], lines[1:]) if lines else ("", [])
     if subject.startswith(_WRITTEN_BY_GIT):
@@ -67,7 +67,7 @@ def _messages(arguments: list[str]) -> Iterator[tuple[str, str]]:
 
 
 def main(arguments: list[str]) -> int:
-    """Print what is wrong; return 1 if anything is."""
+    """Print the mistakes. Return the exit code, which is 1 if there are any."""
     found = [f"{name}: {mistake}" for name, message in _messages(arguments) for mistake in mistakes(message)]
     print(*found, sep="\n", file=sys.stderr, end="\n" if found else "")
     return 1 if found else 0

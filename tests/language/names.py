@@ -1,4 +1,4 @@
-"""Names that describe nothing: functions that are participles, variables such as `found`."""
+"""A check for vague names: functions that are participles, and variables such as `found`."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _VAGUE = frozenset({"found", "made", "each", "kept"})
 
 
 def vague_names(nodes: Iterable[ast.AST]) -> Iterator[tuple[int, str, str]]:
-    """Return line, name and suggestion of each function that is a participle and each vague variable."""
+    """Yield line, name and suggestion of each function that is a participle and of each vague variable."""
     for node in nodes:
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
             is_named_by_kafka = node.name in _OF_KAFKA

@@ -1,4 +1,4 @@
-"""The prose of a file: what a reader reads in a page, or in a program's docstrings, comments and messages."""
+"""Extraction of a file's prose: the text of a page, or a program's docstrings, comments and messages."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ class Passage:
     """A piece of prose.
 
     Args:
-        line: the line of the file where it begins, counted from 1.
+        line: Line of the file at which it begins, counted from 1.
     """
 
     line: int
@@ -31,7 +31,7 @@ class Passage:
 
 @lru_cache(maxsize=1)
 def nodes(file: Path) -> tuple[ast.AST, ...]:
-    """Return the nodes of a Python file. The last file's are kept, because two rules read each file in turn."""
+    """Return the syntax nodes of a Python file. The last result is cached, because two checks read each file."""
     return tuple(ast.walk(ast.parse(file.read_text(encoding="utf-8"))))
 
 
@@ -47,7 +47,7 @@ def passages(file: Path) -> list[Passage]:
 
 
 def without_code(text: str) -> str:
-    """Replace code blocks, code spans, link targets and HTML comments by a dot each; keep the line breaks."""
+    """Return the text with code, link targets and HTML comments replaced by a dot each. Line breaks are preserved."""
     for pattern in (_FENCE, _HIDDEN):
         text = pattern.sub(lambda match: "·" + "\n" * match[0].count("\n"), text)
     return text

@@ -20,7 +20,7 @@ _PAGES = {".md", ".txt"}
 
 
 class Scope(StrEnum):
-    """Where a rule holds."""
+    """The files to which a rule applies."""
 
     ALL = "all"
     PAGES = "pages"
@@ -28,7 +28,7 @@ class Scope(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """A word or phrase to avoid, what to write instead, and an example of each."""
+    """A word or phrase to avoid, its replacement, and an example of each."""
 
     pattern: re.Pattern[str]
     use: str
@@ -39,7 +39,7 @@ class Rule:
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """A place where a rule is broken."""
+    """A place that breaks a rule."""
 
     file: str
     line: int
@@ -66,7 +66,7 @@ def rules() -> tuple[Rule, ...]:
 
 
 def violations(passage: Passage, scope: Scope) -> Iterator[tuple[int, str, str]]:
-    """Return line, words and suggestion of each place where a passage breaks a rule that holds in `scope`."""
+    """Yield line, words and suggestion of each place at which a passage breaks a rule that applies to `scope`."""
     text, starts = _flattened(passage.text)
     for rule in rules():
         if rule.scope in {Scope.ALL, scope}:
@@ -75,14 +75,14 @@ def violations(passage: Passage, scope: Scope) -> Iterator[tuple[int, str, str]]
 
 
 def findings(file: Path) -> list[Finding]:
-    """Return where a file breaks a rule."""
+    """Return the places at which a file breaks a rule."""
     scope = Scope.PAGES if file.suffix in _PAGES else Scope.ALL
     name = str(file.relative_to(ROOT))
     return [Finding(name, *place) for passage in passages(file) for place in violations(passage, scope)]
 
 
 def name_findings(file: Path) -> list[Finding]:
-    """Return the vague names of a file of Python."""
+    """Return the vague names in a Python file."""
     if file.suffix != ".py":
         return []
     name = str(file.relative_to(ROOT))
@@ -90,7 +90,7 @@ def name_findings(file: Path) -> list[Finding]:
 
 
 def _flattened(text: str) -> tuple[str, list[tuple[int, int]]]:
-    """Return the text on one line, words separated by single spaces, and where each of its lines begins."""
+    """Return the text on one line with single spaces, and the (offset, number) at which each of its lines begins."""
     flat, starts, length = [], [(0, 0)], 0
     for number, line in enumerate(text.split("\n")):
         words = " ".join(line.split())

@@ -1,4 +1,4 @@
-"""Pages and code keep the style rules, or break them in no more places than their budget says."""
+"""Pages and code follow the style rules, or break them in no more places than their budget allows."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which commit messages are accepted."""
+"""Commit messages are accepted or rejected by the rules of CONTRIBUTING.md."""
 
 from __future__ import annotations
 

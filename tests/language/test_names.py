@@ -1,4 +1,4 @@
-"""Functions are verbs or nouns, variables are nouns."""
+"""Functions are named by verbs or nouns, and variables by nouns."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Each rule finds its bad example, by line, and accepts its good one; code is not prose."""
+"""Each rule finds its bad example with its line and accepts its good one. Code is not checked as prose."""
 
 from __future__ import annotations
 

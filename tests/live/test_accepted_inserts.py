@@ -1,4 +1,4 @@
-"""Statements are accepted with the records of their request, or not at all; what fails afterwards is retried."""
+"""Statements and the records of their request are accepted together or not at all. Later failures are retried."""
 
 from __future__ import annotations
 
@@ -13,10 +13,12 @@ from forebay.http.messages import Request
 from forebay.kafka.errors import KafkaRefused, RegistryRefused
 from forebay.kafka.settings import KafkaSettings
 from forebay.live import engine as engines
+from forebay.live.draft import Draft
 from forebay.live.engine import Engine
 from forebay.live.history import Change, History
 from forebay.live.pages import EnginePages
 from forebay.queries.gate import Gate
+from forebay.sql.errors import Place, SqlError
 
 KAFKA = KafkaSettings(bootstrap_servers="broker:9092", schema_registry_url="http://registry:8081")
 DECLARED = "CREATE STREAM s (id STRING KEY, n INT) WITH (KAFKA_TOPIC='s', PARTITIONS=1, VALUE_FORMAT='JSON');"
@@ -26,7 +28,7 @@ INSERTED = "INSERT INTO s VALUES ('a', 1);"
 
 
 class Trace:
-    """The job and the statements' topic (a `JobKeeper`, a `StatementLog`): notes what is done, in its order."""
+    """A `JobKeeper` and a `StatementLog` that record the order of what is done."""
 
     def __init__(self) -> None:
         self.steps: list[str] = []
@@ -36,7 +38,7 @@ class Trace:
         self.refuses = False
         """Whether the broker commits nothing."""
         self.is_away = False
-        """Whether the broker does not answer; it has committed what was sent."""
+        """Whether the broker commits what is sent but does not respond."""
 
     def open(self) -> History:
         if self.is_away:
@@ -70,7 +72,7 @@ class Trace:
 
 
 class Queries:
-    """Answers no query (a `QueryServer`)."""
+    """A `QueryServer` that does nothing."""
 
     refused: Exception | None = None
 
@@ -180,11 +182,63 @@ def test_an_engine_whose_queries_can_t_be_answered_yet_starts(
     assert (result_names(engine), trace.is_wanted, engine.serving) == (["T"], True, None)
 
 
+JOINED = (
+    DECLARED
+    + "CREATE TABLE p (id STRING PRIMARY KEY, price INT) WITH (KAFKA_TOPIC='p', PARTITIONS=1, VALUE_FORMAT='JSON');"
+    + "CREATE STREAM r AS SELECT id, n, CAST(n AS STRING) AS other, CAST(n + 1 AS STRING) AS third FROM s;"
+)
+JOIN = "CREATE STREAM j AS SELECT r.n, p.price, p.id FROM r JOIN p ON r.other = p.id;"
+EDITED_JOIN = "DROP STREAM j;" + JOIN.replace("r.other =", "r.third =")
+
+
+def test_an_edit_that_would_misread_unread_records_is_refused_and_the_job_runs_on(
+    engine: Engine, trace: Trace, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    unread: list[str] = []
+
+    def refuse(_kafka: KafkaSettings, _application: str, draft: Draft, place: Place) -> None:
+        trace.steps.append("look at unread records")
+        if unread:
+            raise SqlError(place, unread[0])
+
+    monkeypatch.setattr(engines, "refuse_unread", refuse)
+    engine.apply(JOINED + JOIN)
+    trace.steps.clear()
+    unread.append("3 records are unread")
+    with pytest.raises(SqlError, match="3 records are unread"):
+        engine.apply(EDITED_JOIN)
+    assert trace.steps == ["the job has stopped", "look at unread records", "the job starts"]
+    assert "r.other" in str(engine.draft.program.queries[-1].text)
+    unread.clear()
+    trace.steps.clear()
+    engine.apply(EDITED_JOIN)
+    assert trace.steps == [
+        "the job has stopped",
+        "look at unread records",
+        "transaction: change, 0 records",
+        "the job starts",
+    ]
+    trace.steps.clear()
+    engine.apply(COMPUTED)
+    assert trace.steps == ["transaction: change, 0 records", "the job starts"], "no repartition was edited"
+
+
+def test_records_of_a_dropped_statement_are_looked_for_when_it_is_created_again(
+    engine: Engine, trace: Trace, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(engines, "refuse_unread", lambda *_: trace.steps.append("look at unread records"))
+    engine.apply(JOINED + JOIN)
+    engine.apply("DROP STREAM j;")
+    trace.steps.clear()
+    engine.apply(EDITED_JOIN.removeprefix("DROP STREAM j;"))
+    assert trace.steps == ["look at unread records", "transaction: change, 0 records", "the job starts"]
+
+
 def result_names(engine: Engine) -> list[str]:
     return [query.target.name for query in engine.draft.program.queries]
 
 
 def answer_to(engine: Engine, sql: str) -> int:
-    """Return the status of the answer to a statement over HTTP."""
+    """Return the HTTP status of the response to a statement."""
     pages = EnginePages(engine, KAFKA, Gate(), Gate(), pytest.fail)
     return pages.answer(Request(("sql",), method="POST", body=sql.encode())).status

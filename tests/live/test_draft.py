@@ -1,4 +1,4 @@
-"""Statements are judged against everything that was accepted before, without a broker."""
+"""Statements are checked, without a broker, against all statements that were accepted before."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ COMPUTED = "CREATE TABLE t AS SELECT id, SUM(n) AS n FROM s GROUP BY id;"
 
 
 def accept(history: History, text: str, folder: Path) -> tuple[History, Draft]:
-    """Return the history with one more change, and its program. Raises SqlError."""
+    """Return the history with an additional change, and its program. Raises SqlError."""
     file = folder / "shop.sql"
     before, added = parse_request(text, history, file)
     draft, lasting, is_paused = draft_with(before, added, history, file)

@@ -1,4 +1,4 @@
-"""A job under the name of an engine is refused, unless the engine started it or the topic is the job's own."""
+"""A job with the name of an engine is refused, unless the engine started it or the topic belongs to the job."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ SERVICE = find_service("user-sessions")
 
 @pytest.fixture(autouse=True)
 def topics(monkeypatch: pytest.MonkeyPatch) -> list[str]:
-    """Return the broker's topics, which a test may add to."""
+    """Return the list of the broker's topics, to which a test may add names."""
     topics: list[str] = []
     monkeypatch.setattr(TopicAdmin, "__init__", lambda *_: None)
     monkeypatch.setattr(TopicAdmin, "names", lambda _: topics)

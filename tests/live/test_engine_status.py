@@ -1,4 +1,4 @@
-"""An engine reports its queries with their lag, and how its job ended by itself."""
+"""An engine reports its queries with their lag, and the ends of its job that it did not request."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ CREATE TABLE t AS SELECT id, SUM(n) AS n FROM s GROUP BY id;
 
 
 class Broker:
-    """Answers what the lag of topics is, and counts the requests."""
+    """A function that returns the lag of topics, and records the requests."""
 
     def __init__(self, lag: dict[str, int]) -> None:
         self.lag = lag
@@ -37,7 +37,7 @@ class Broker:
 
 
 def cached_lag(broker: Broker, now: Callable[[], float] = lambda: 10.0) -> CachedLag:
-    """Return a lag that waits for the broker, however slow this machine is."""
+    """Return a `CachedLag` that waits for the broker even on a slow machine."""
     return CachedLag(broker, now, patience_s=600.0)
 
 

@@ -1,4 +1,4 @@
-"""An engine recognizes its own records in the statements topic, and those of another engine."""
+"""An engine distinguishes its own records in the topic of statements from those of another engine."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ RECORDS = (Inserted("readings", b"k", b"v", None), Inserted("areas", None, b"w",
 
 
 class Delivered:
-    """A message that the broker has answered."""
+    """A message that the broker has acknowledged."""
 
     def __init__(self, topic: str, offset: int) -> None:
         self._topic = topic
@@ -35,7 +35,7 @@ class Delivered:
 
 
 class TransactionalProducer:
-    """A producer whose records get the next offset; each commit adds a marker."""
+    """A producer that assigns consecutive offsets to records, and one to the marker of each commit."""
 
     def __init__(self) -> None:
         self.end = 0
@@ -44,7 +44,7 @@ class TransactionalProducer:
         self.unsent: KafkaException | BufferError | None = None
         self.aborts = 0
         self.failures: dict[str, KafkaError] = {}
-        """What the broker answers to records, by topic."""
+        """The errors in the broker's responses, by topic."""
         self._callbacks: list[tuple[str, Callable[[KafkaError | None, Delivered], None]]] = []
 
     def init_transactions(self, seconds: float) -> None: ...

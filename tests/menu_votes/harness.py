@@ -1,10 +1,10 @@
-"""The service under test, as a poll that takes votes and regions."""
+"""The service under test, as a poll that receives votes and regions."""
 
 from __future__ import annotations
 
 from typing import Any
 
-from forebay.processor.declared import declared_stores
+from forebay.processor.bound_stores import declared_stores
 from forebay.stores.keys import split_key
 from forebay.testing import Forwarded, TestDriver
 from menu_votes.model import CustomerRegion, CustomerVote
@@ -19,7 +19,7 @@ Changes = dict[str | tuple[str, str], int]
 
 
 class Poll:
-    """A driver for the service with both sub-topologies; times are ms after START."""
+    """A test driver for the service with both sub-topologies. Times are ms after START."""
 
     def __init__(self, tasks: int = 1, dedupe_retention_ms: int = 600_000, **settings: int) -> None:
         self.driver = TestDriver(
@@ -30,16 +30,16 @@ class Poll:
         )
 
     def vote(self, at: int, customer: str, dish: str, event_id: str | None = None) -> Changes:
-        """Vote; return the counts that this changes."""
+        """Vote, and return the counts that this changes."""
         return counts(self.driver.pipe(customer, CustomerVote(event_id, None, dish, START + at), "customer_votes"))
 
     def live(self, at: int, customer: str, region: str, event_id: str | None = None) -> Changes:
-        """Register in a region; return the counts that this changes."""
+        """Register in a region, and return the counts that this changes."""
         event = CustomerRegion(event_id, None, region, START + at)
         return counts(self.driver.pipe(customer, event, "customer_regions"))
 
     def take_back(self, at: int, customer: str, topic: str = "customer_votes") -> Changes:
-        """Delete a customer's vote or region; return the counts that this changes."""
+        """Delete a customer's vote or region, and return the counts that this changes."""
         return counts(self.driver.pipe_bytes(customer.encode(), None, START + at, topic))
 
     def results(self) -> list[Output]:
@@ -47,7 +47,7 @@ class Poll:
         return [(output.topic, plain(output.value), output.timestamp) for output in self.driver.outputs]
 
     def stores(self, customers: set[str]) -> Stores:
-        """Return the stores in the replay's form; of tables the latest row of each of these customers."""
+        """Return the stores in the replay's form. Tables have the latest row of each of these customers."""
         latest: dict[str, Any] = {"votes": {}, "regions": {}}
         for processor in self.driver.sub_topologies[0].processors:
             stores: dict[str, Any] = {store.name: store for _, store in declared_stores(processor)}
@@ -62,7 +62,7 @@ class Poll:
 
 
 def counts(outputs: list[Forwarded[Any]]) -> Changes:
-    """Return the votes by group; fails if a group occurs twice."""
+    """Return the votes by group. Fail if a group occurs twice."""
     groups = [_group(output) for output in outputs]
     assert len(set(groups)) == len(groups)
     return {group: output.value.votes for group, output in zip(groups, outputs, strict=True)}

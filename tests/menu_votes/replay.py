@@ -1,4 +1,4 @@
-"""An independent implementation of the service's rules, without its code, to compare outputs and stores with."""
+"""An independent implementation of the service's rules, with which outputs and stores are compared."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ Record = tuple[str, str | None, Value | None, int]
 Output = tuple[str, Value, int]
 """Topic, value, timestamp in ms."""
 Latest = dict[str, tuple[str | None, int]]
-"""Dish (or region; None: withdrawn) and timestamp by customer."""
+"""Dish or region (None if withdrawn) and timestamp by customer."""
 Stores = dict[str, Any]
 
 FIELDS = {"customer_votes": "dish", "customer_regions": "region"}
@@ -25,13 +25,13 @@ def replay(
     dedupe_retention_ms: int = 600_000,
     task_of: Callable[[str], int] = lambda _: 0,
 ) -> tuple[list[Output], Stores]:
-    """Return the outputs in order, and the final stores: the latest of each customer, the counts of each group.
+    """Return the outputs in order, and the final stores: the latest row of each customer, and the counts of each group.
 
     The stores are valid for any number of tasks, the outputs only for one task.
 
     Args:
-        records: in processing order of their tasks.
-        task_of: gives the task that processes a key; each task has times and repetitions of its own.
+        records: Records in the order in which their tasks process them.
+        task_of: Function that returns the task of a key. Each task has separate times and repetitions.
     """
     poll = _Poll(history_retention_ms, dedupe_retention_ms)
     for topic, key, value, timestamp in records:
@@ -46,7 +46,7 @@ def replay(
 
 
 def final_stores(records: Iterable[Record]) -> Stores:
-    """Return the final stores if nothing is late: they depend on timestamps alone, not on the order of arrival."""
+    """Return the final stores if nothing is late. They depend on timestamps alone, not on the order of arrival."""
     in_time = sorted(records, key=lambda record: record[3])
     return replay(in_time, history_retention_ms=1 << 60, dedupe_retention_ms=1 << 60)[1]
 

@@ -1,4 +1,4 @@
-"""A record without value deletes a customer's vote or region."""
+"""A record without a value deletes a customer's vote or region."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""A vote (or region) too far behind the newest one goes to .late and changes nothing."""
+"""A vote or region that is too much older than the newest one goes to .late and changes nothing."""
 
 import pytest
 

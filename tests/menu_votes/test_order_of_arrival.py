@@ -45,5 +45,5 @@ def test_shuffled_events_give_the_same_stores(chosen: list[tuple[str, str]], ran
 
 
 def without_zeros(counts: dict[object, int]) -> dict[object, int]:
-    """Drop counts of 0: which of them exist does depend on the order of arrival."""
+    """Return the counts without those of 0, whose existence depends on the order of arrival."""
     return {group: votes for group, votes in counts.items() if votes}

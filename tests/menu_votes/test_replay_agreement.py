@@ -1,4 +1,4 @@
-"""The service and the independent replay give the same counts and tables for any input and number of tasks."""
+"""The service and the independent replay produce the same counts and tables for any input and number of tasks."""
 
 from __future__ import annotations
 

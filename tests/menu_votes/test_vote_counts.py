@@ -1,4 +1,4 @@
-"""Votes per dish: each customer's latest vote by timestamp counts, once."""
+"""Votes per dish count each customer's latest vote by timestamp once."""
 
 from tests.menu_votes.harness import START, Poll
 

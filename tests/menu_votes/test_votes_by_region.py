@@ -1,4 +1,4 @@
-"""Votes per region and dish: both sides of the join by timestamp."""
+"""Votes per region and dish join each customer's latest vote and region by timestamp."""
 
 from forebay.stores.keys import join_key
 from tests.menu_votes.harness import START, Poll

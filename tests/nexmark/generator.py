@@ -1,4 +1,4 @@
-"""Events of Nexmark from a seed: persons, auctions and bids, 1 to 3 to 46, in the order of their times."""
+"""Generator of Nexmark's events: persons, auctions and bids in the ratio 1:3:46, in the order of their times."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ _LETTERS = "abcde"
 
 @dataclass(frozen=True, slots=True)
 class Event:
-    """A record.
+    """A person, an auction or a bid.
 
     Args:
         topic: `person`, `auction` or `bid`.
-        row: its columns.
-        time: its event time, in ms.
+        row: Values by column.
+        time: Event time in ms.
     """
 
     topic: str
@@ -34,7 +34,7 @@ class Event:
 
 
 def events(number: int, seed: int = 1) -> Iterator[Event]:
-    """Yield events. Bids are for auctions that are known, auctions of persons that are known."""
+    """Yield events. A bid refers to an earlier auction and person, and an auction to an earlier person."""
     random = Random(seed)
     persons, auctions, time = 0, 0, START_MS
     for at in range(number):
@@ -82,7 +82,7 @@ def _bid(random: Random, at: int, persons: int, auctions: int, time: int) -> dic
     return {
         "AUCTION": FIRST_ID + random.randrange(max(0, auctions - 8), auctions),
         "BIDDER": FIRST_ID + random.randrange(max(0, persons - 10), persons),
-        # No two bids have the same price, so that the highest one is unique.
+        # All bids have different prices, so that the highest one is unique.
         "PRICE": int(10 ** (random.random() * 6 + 1)) * 1_000_000 + at,
         "CHANNEL": channel,
         "URL": f"https://www.nexmark.com/{_word(random)}/{_word(random)}/{_word(random)}/item.htm?{query}",

@@ -18,7 +18,7 @@ _CHANNELS = {"apple": "0", "google": "1", "facebook": "2", "baidu": "3"}
 
 
 def expected_result(query: str, persons: Sequence[Row], auctions: Sequence[Row], bids: Sequence[Row]) -> Result:
-    """Return what a query gives."""
+    """Return the result of a query for these events."""
     return _MODELS[query](persons, auctions, bids)
 
 
@@ -56,7 +56,7 @@ def _group(rows: Iterable[Row], key: Callable[[Row], Any]) -> dict[Any, list[Row
 
 
 def _windows(row: Row, advance: int = WINDOW_MS) -> Iterator[tuple[int, int]]:
-    """Yield start and end of the windows that a row is in."""
+    """Yield start and end of each window that contains a row."""
     start = row["DATETIME"] // advance * advance
     while start > row["DATETIME"] - WINDOW_MS:
         yield start, start + WINDOW_MS
@@ -64,7 +64,7 @@ def _windows(row: Row, advance: int = WINDOW_MS) -> Iterator[tuple[int, int]]:
 
 
 def _in_windows(rows: Iterable[Row], key: Callable[[Row], Any], advance: int = WINDOW_MS) -> dict[Any, list[Row]]:
-    """Return rows by key, window's start and window's end."""
+    """Return rows by key, start and end of the window."""
     groups: dict[Any, list[Row]] = defaultdict(list)
     for row in rows:
         for start, end in _windows(row, advance):
@@ -73,7 +73,7 @@ def _in_windows(rows: Iterable[Row], key: Callable[[Row], Any], advance: int = W
 
 
 def _winning(auctions: Sequence[Row], bids: Sequence[Row]) -> dict[int, Row]:
-    """Return the highest bid of each auction within its time."""
+    """Return the highest valid bid of each auction, by id of the auction."""
     by_auction = _group(bids, lambda bid: bid["AUCTION"])
     result = {}
     for auction in auctions:
@@ -156,7 +156,7 @@ def _q11(_persons: Sequence[Row], _auctions: Sequence[Row], bids: Sequence[Row])
 
 
 def _q12(_persons: Sequence[Row], _auctions: Sequence[Row], bids: Sequence[Row]) -> Result:
-    # A test sends each bid at its event time.
+    # The processing time of a bid is its event time, because the test sends it with this time.
     return {key: (len(rows),) for key, rows in _in_windows(bids, lambda bid: bid["BIDDER"]).items()}
 
 

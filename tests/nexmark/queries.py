@@ -16,7 +16,7 @@ QUERIES = sorted((file.stem for file in _STATEMENTS.glob("q*.sql")), key=lambda 
 
 
 def statements_of(query: str) -> str:
-    """Return the statements of a query, with those that declare the inputs."""
+    """Return the statements of a query, after those that declare the inputs."""
     return "\n".join((_STATEMENTS / f"{name}.sql").read_text() for name in ("sources", query))
 
 
@@ -26,7 +26,7 @@ def program_of_query(query: str) -> Program:
 
 
 def expected_of(query: str, sent: Sequence[Event]) -> Result:
-    """Return what a query gives after these events: sorted rows of a stream, or the rows of a table by key."""
+    """Return the expected result for these events: the sorted rows of a stream, or the rows of a table by key."""
     persons, auctions, bids = (
         [event.row for event in sent if event.topic == topic] for topic in ("person", "auction", "bid")
     )
@@ -35,7 +35,7 @@ def expected_of(query: str, sent: Sequence[Event]) -> Result:
 
 
 def result_of(outputs: Iterable[tuple[Any, Any]], *, is_table: bool) -> Result:
-    """Return the sorted rows of a stream, or the last row of each key, of outputs' keys and values."""
+    """Return the result in outputs (key, value): the sorted rows of a stream, or the last row of each key."""
     return _rows_of_table(outputs) if is_table else sorted(_rows_of_stream(outputs))
 
 

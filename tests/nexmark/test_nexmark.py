@@ -1,4 +1,4 @@
-"""Nexmark's queries in SQL: each gives what an independent model computes of the same events."""
+"""Each of Nexmark's queries in SQL has the result that an independent model computes from the same events."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Aggregates on cells that the operators' tests share: the added texts, in order."""
+"""Aggregation functions shared by the operators' tests. An aggregate is the concatenation of the added texts."""
 
 from __future__ import annotations
 
@@ -11,15 +11,15 @@ def empty() -> Cell:
 
 
 def append(_: str, value: Cell, total: Cell) -> Cell:
-    """Add a value."""
+    """Return the aggregate with a value added."""
     return Cell(total.json + value.json)
 
 
 def join_texts(_: str, one: Cell, two: Cell) -> Cell:
-    """Merge two aggregates."""
+    """Return the merged aggregate of two."""
     return Cell(one.json + two.json)
 
 
 def pair(left: Cell | None, right: Cell | None) -> Cell:
-    """Join two values."""
+    """Return the joined value, with "-" for a missing side."""
     return Cell(f"{left.json if left else '-'}{right.json if right else '-'}")

@@ -1,4 +1,4 @@
-"""A bench for each backend: every test that takes `bench` runs on both."""
+"""A bench for each backend. Every test that uses `bench` runs on both backends."""
 
 from __future__ import annotations
 

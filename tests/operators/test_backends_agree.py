@@ -1,4 +1,4 @@
-"""Every operator gives the same results and rows on both backends, regardless of where commits divide its records."""
+"""Every operator has the same results and rows on both backends, regardless of where commits divide its records."""
 
 from __future__ import annotations
 

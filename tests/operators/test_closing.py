@@ -1,4 +1,4 @@
-"""The timer that fires when a task's next window closes."""
+"""A task's closing timer fires when its next window closes, and is set again for the one after it."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ SIZE = 100
 
 
 class Ends(Processor[Number, Total]):
-    """Windows of 100 ms without grace; forwards the time at which each closed.
+    """Windows of 100 ms without grace. Forwards the time at which each one closed.
 
-    An amount of -1 breaks the next timer.
+    After a negative amount, the next timer fails.
     """
 
     idle = IdleClose(after_ms=50, horizon_ms=SIZE)

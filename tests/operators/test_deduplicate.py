@@ -1,4 +1,4 @@
-"""A repeated id is dropped until the time to live of its first record is over."""
+"""A repeated id is dropped until the time to live since its first record has passed."""
 
 from __future__ import annotations
 

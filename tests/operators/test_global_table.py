@@ -1,4 +1,4 @@
-"""Joins with a global table: records of any key are joined with the row that they name."""
+"""In a join with a global table, a record of any key is joined with the row that it names."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Operators in a processor: created once its stores are bound, and rolled back to the last commit by a failure."""
+"""Operators work in a processor: `init` creates them on the bound stores, and a failure rolls their state back."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ CELLS = CellCodec()
 
 
 class Enriched(Processor[Cell, Cell]):
-    """`table:value` updates the table; other records are joined with it and aggregated by their last letter."""
+    """A value `table:row` updates the table. Others are joined with it and aggregated by their last letter."""
 
     seen = TtlKeyValueStore("seen", Cell, ttl_ms=100)
     rows = KeyValueStore("rows", Cell)

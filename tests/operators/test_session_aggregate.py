@@ -1,4 +1,4 @@
-"""Session aggregates: merging, late records, tombstones, results on close."""
+"""Session aggregates merge sessions, reject late records, delete absorbed sessions, and emit final results on close."""
 
 from __future__ import annotations
 
@@ -81,7 +81,7 @@ def test_a_session_is_final_one_ms_after_its_gap_and_grace(bench: Bench, now: in
 
 
 def test_the_default_retention_loses_no_session_at_the_moment_before_it_closes(bench: Bench) -> None:
-    """At S = end + gap + grace a store of exactly that retention shows the session no more, yet it is open."""
+    """At stream time end + gap + grace the session is still open, but a store with exactly this retention hides it."""
     sums = aggregate(bench, SessionWindows(gap_ms=5), Emission.FINAL)
     sums.process("k", Cell("a"), 0, 0)
     sums.process("clock", Cell("x"), 5, 5)
@@ -184,7 +184,7 @@ def test_a_store_that_keeps_less_than_gap_and_grace_is_refused() -> None:
     records=st.lists(st.tuples(st.sampled_from("ab"), st.integers(-20, 20)), max_size=30),
 )
 def test_it_gives_what_a_list_of_sessions_gives(gap: int, grace: int, records: list[tuple[str, int]]) -> None:
-    """The model keeps every session forever, like a store with a long retention."""
+    """The model never deletes a session, like a store with a long retention."""
     sessions = SessionWindows(gap, grace)
     model: dict[str, list[tuple[int, int, int]]] = {"a": [], "b": []}
     final: list[tuple[str, int, int, int]] = []

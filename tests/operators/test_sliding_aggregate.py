@@ -1,4 +1,4 @@
-"""Sliding aggregates: Kafka Streams' own windows, both bounds inclusive."""
+"""Sliding aggregates have the windows of Kafka Streams, with inclusive bounds."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Counting and reducing a stream by key, and the same aggregates in windows, sessions and tables."""
+"""Streams can be counted and reduced by key. The same aggregates work in windows, sessions and tables."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Stream-stream joins: both bounds of the window, and unmatched rows once it has closed."""
+"""Stream-stream joins have inclusive window bounds, and emit unmatched records once their window has closed."""
 
 from __future__ import annotations
 
@@ -155,7 +155,7 @@ def test_with_a_long_grace_it_gives_every_pair_once_and_the_others_alone(
 
 
 class Model:
-    """Both streams as lists; each record has a mark whether it is unmatched so far. Every rule is spelled out."""
+    """Both streams as lists, and the list of records without a match so far. Every rule is written out."""
 
     def __init__(self, windows: JoinWindows, retention: int, kind: Join) -> None:
         self.windows, self.retention, self.kind = windows, retention, kind

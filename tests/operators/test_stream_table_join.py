@@ -1,4 +1,4 @@
-"""Stream-table joins: the current table or the one as of the record's time, and the grace for late table updates."""
+"""Stream-table joins look up the current row, or a versioned table's row as of the record's time after a grace."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Suppress: time limit, record and byte limits, and until windows close."""
+"""Suppress emits at a time limit, at record and byte limits, or when windows close."""
 
 from __future__ import annotations
 

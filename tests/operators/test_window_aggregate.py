@@ -1,4 +1,4 @@
-"""Windowed aggregates: acceptance, late records, results on every change and on close."""
+"""Windowed aggregates reject late records, and emit results on every change, on close, or both."""
 
 from __future__ import annotations
 
@@ -140,7 +140,7 @@ def test_a_store_that_keeps_less_than_size_and_grace_is_refused(bench: Bench) ->
 def test_it_gives_what_folding_all_records_again_gives(
     size: int, advance: int, grace: int, records: list[tuple[str, int]]
 ) -> None:
-    """The model keeps every record. A window's final result has all records from before it closed, and comes once."""
+    """The model keeps every record. A window's final result has all records from before its close, and is sent once."""
     windows = TimeWindows(size, min(size, advance), grace)
     folded: dict[tuple[str, Window], list[tuple[int, str]]] = defaultdict(list)
     finals: list[WindowResult[Cell]] = []

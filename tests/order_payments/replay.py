@@ -1,4 +1,4 @@
-"""The service's final outputs if no record is later than its grace: every pair, and every unmatched record."""
+"""The final outputs of the service (every pair, and every unmatched record) if no delay exceeds the grace."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from tests.order_payments.harness import Outcomes
 def replay(records: Iterable[tuple[str, PlacedOrder | Payment]], within_ms: int) -> Outcomes:
     """Return order, status and payment of each output, sorted.
 
-    Repeated ids (of payments: for the same order) and invalid records are ignored.
+    Repeated ids and invalid records are ignored. Payments are repeated only if they are for the same order.
 
     Args:
-        records: (key, event).
+        records: Pairs of key and event.
     """
     orders: dict[str, PlacedOrder] = {}
     payments: dict[tuple[str, str], Payment] = {}

@@ -1,4 +1,4 @@
-"""Orders meet payments within ten minutes; an unmatched record is reported once, when the grace is over."""
+"""Orders and payments within ten minutes are joined. An unmatched record is reported once, after the grace period."""
 
 from __future__ import annotations
 
@@ -78,7 +78,7 @@ steps = st.tuples(st.sampled_from(["order", "pay"]), st.sampled_from(["a", "b", 
 def test_each_pair_once_and_each_order_without_any_once(
     script: list[tuple[str, str, int]], within_ms: int, tasks: int
 ) -> None:
-    """With a grace that exceeds the disorder, the results equal a comparison of all pairs of both topics."""
+    """If the grace exceeds the delays of records, the results equal a comparison of all pairs of both topics."""
     shop = Shop(tasks, within_ms=within_ms, grace_ms=50)
     orders: dict[str, int] = {}
     payments: list[tuple[str, int]] = []

@@ -1,4 +1,4 @@
-"""The service and the independent replay give the same outputs for any orders and payments."""
+"""The service and the independent replay produce the same outputs for any orders and payments."""
 
 from __future__ import annotations
 

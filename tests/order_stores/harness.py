@@ -1,4 +1,4 @@
-"""A driver for the service with all three sub-topologies, and events for it."""
+"""A test driver for the service with all three sub-topologies, and events for it."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ STORES = ("orders", "inventory", "customers")
 def driver(
     tasks: int = 1, partitions: int = 0, engine: Mapping[str, Any] = MappingProxyType({}), **settings: int
 ) -> TestDriver:
-    """Return a driver; `engine` are fields of EngineSettings, `settings` the service's."""
+    """Return a test driver. `engine` are fields of EngineSettings, and `settings` those of the service."""
     return TestDriver(
         "order-stores", tasks=tasks, partitions=partitions, settings=OrderStoresSettings(**settings), **engine
     )
 
 
 def step(status: str, at: int = 0, **fields: Any) -> OrderEvent:
-    """Return an event `at` ms after START: three lamps for ann at 19.99 each."""
+    """Return an event `at` ms after START, by default about three lamps for ann at 19.99 each."""
     values: dict[str, Any] = {
         "event_id": None,
         "order_id": "o1",
@@ -63,7 +63,7 @@ def refusal(to: TestDriver, status: str, at: int = 0, **fields: Any) -> str:
 
 
 def lifecycle(to: TestDriver, *statuses: str, **fields: Any) -> list[OrderProcessingResult]:
-    """Process an order's events, a second apart."""
+    """Process events of an order, one second apart, and return their outputs."""
     return [pipe(to, status, 1000 * number, **fields) for number, status in enumerate(statuses)]
 
 

@@ -1,4 +1,4 @@
-"""An independent implementation of the service's rules, without its code, to compare outputs and stores with."""
+"""An independent implementation of the service's rules, with which outputs and stores are compared."""
 
 from __future__ import annotations
 
@@ -44,12 +44,12 @@ def replay(
 ) -> tuple[list[Output], Stores]:
     """Return the outputs in order, and the final stores by name and key.
 
-    The stores are valid for any number of tasks, the outputs only for one task. With more tasks, the events of one
-    order keep their order and all fields except the current counts (see `steps_by_order`). Money is in Fractions.
+    The stores are valid for any number of tasks, the outputs only for one task. With more tasks, the outputs of one
+    order have the same order and fields, except the current counts (see `steps_by_order`). Amounts are Fractions.
 
     Args:
-        records: of the whole topic; those of one order in the order of its partition.
-        task_of: gives the task that processes a key; each task has a stream time of its own.
+        records: Records of the whole topic. Those of an order are in the order of its partition.
+        task_of: Function that returns the task of a key. Each task has a separate stream time.
     """
     shop = _Shop(initial_stock, history_limit, dedupe_retention_ms)
     for key, value, timestamp in records:
@@ -66,7 +66,7 @@ def refusals(
 
 
 def steps_by_order(outputs: Iterable[Output]) -> dict[str, list[tuple[str, str, str, int]]]:
-    """Return each order's results without the counts, as at any parallelism: status, product, customer, timestamp."""
+    """Return status, product, customer and timestamp of each order's results, which don't depend on the parallelism."""
     steps: dict[str, list[tuple[str, str, str, int]]] = {}
     for key, value, timestamp in outputs:
         step = (value["status"], value["product_id"], value["customer_id"], timestamp)
@@ -189,5 +189,5 @@ def sensible(key: str, value: Value) -> bool:
 
 
 def exact(price: float | Decimal) -> Fraction:
-    """Return the value of a price, rounded to six decimal places."""
+    """Return a price as a fraction, rounded to six decimal places."""
     return round(Fraction(str(price)), 6)

@@ -1,4 +1,4 @@
-"""A customer's orders are counted on creation and again on payment; the latest ones are kept."""
+"""A customer's orders are counted when they are created and when they are paid, and the latest ones are stored."""
 
 import itertools
 from decimal import Decimal

@@ -1,4 +1,4 @@
-"""An order is created, paid, shipped, delivered, or is cancelled before it is shipped; nothing else is valid."""
+"""An order is created, paid, shipped and delivered, or cancelled before it is shipped. Other orders are invalid."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""Product, quantity, price and customer are those of `created`: what was reserved is sold or released."""
+"""Product, quantity, price and customer are those of `created`, so that the reserved items are sold or released."""
 
 from decimal import Decimal
 from typing import Any

@@ -1,4 +1,4 @@
-"""The whole service and the independent replay give the same results and stores for any input."""
+"""The whole service and the independent replay produce the same results and stores for any input."""
 
 from collections.abc import Iterable
 from decimal import Decimal

@@ -1,4 +1,4 @@
-"""A product's items are available, reserved or sold; each step moves the order's quantity."""
+"""Items of a product are available, reserved or sold. Each step of an order moves its quantity."""
 
 from order_stores.model import ProductStock
 from tests.order_stores.harness import driver, lifecycle, pipe

@@ -1,4 +1,4 @@
-"""Bytes as producers write them: prices of any numeric type are read; broken records change nothing."""
+"""Prices of any numeric type are read from the bytes of producers. Invalid records change nothing."""
 
 import io
 import json
@@ -25,7 +25,7 @@ def decimal(precision: int, scale: int) -> dict[str, Any]:
 
 
 def read(writer: dict[str, Any], values: dict[str, Any]) -> OrderEvent:
-    """Write values under the writer's schema and read them by the contract."""
+    """Write values with the writer's schema, and decode them with the contract."""
     schemas = LocalSchemas()
     codec = AvroCodec(OrderEvent, schemas.register(CONTRACT), schemas)
     schema_id = schemas.register(Schema(json.dumps(writer))).schema_id

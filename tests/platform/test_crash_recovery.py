@@ -26,7 +26,7 @@ signal.pause()
 
 
 def batch(base: int, records: int) -> bytes:
-    """Return the start of a record batch, up to its length and offsets."""
+    """Return a record batch with its length and offsets, but without the rest of its header and its records."""
     rest = struct.pack(">iBiHi", 1, 2, 0, 0, records - 1) + b"\0" * 40
     return struct.pack(">qi", base, len(rest)) + rest
 

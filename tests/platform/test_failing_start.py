@@ -65,7 +65,7 @@ def test_a_wanted_port_that_is_taken_is_refused_and_not_remembered(fake_java: Ma
 
 
 class _InterruptsWhenStarted:
-    """Simulate Ctrl-C once both processes have been started."""
+    """A progress display that simulates Ctrl-C once both processes have been started."""
 
     def __init__(self) -> None:
         self.steps = 0

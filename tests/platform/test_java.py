@@ -44,7 +44,7 @@ def test_java_on_path_is_found(tmp_path: Path, version: str) -> None:
 
 def test_something_that_is_no_java_is_refused(tmp_path: Path) -> None:
     java_saying(tmp_path, "hello")
-    with pytest.raises(PlatformError, match="doesn't say a version"):
+    with pytest.raises(PlatformError, match="reports no version"):
         find_java()
 
 

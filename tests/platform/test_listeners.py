@@ -1,4 +1,4 @@
-"""The addresses on which a broker listens, and those that it advertises to clients."""
+"""A broker's settings contain the addresses on which it listens, and those that it advertises to clients."""
 
 from __future__ import annotations
 

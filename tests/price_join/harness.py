@@ -1,11 +1,11 @@
-"""The service under test, as a kitchen that sets prices and takes orders."""
+"""The service under test, as a kitchen that sets prices and receives orders."""
 
 from __future__ import annotations
 
 import itertools
 from typing import Any
 
-from forebay.processor.declared import declared_stores
+from forebay.processor.bound_stores import declared_stores
 from forebay.stores.versioned import Order
 from forebay.testing import Forwarded, TestDriver
 from price_join.model import FoodBill, FoodOrder, MenuPrice
@@ -18,7 +18,7 @@ MINUTE = 60_000
 
 
 class Kitchen:
-    """A driver for the service; times are ms after START, bills are (customer, total)."""
+    """A test driver for the service. Times are ms after START, and bills are (customer, total)."""
 
     def __init__(self, dedupe_retention_ms: int = 600_000, **settings: Any) -> None:
         self.driver = TestDriver(
@@ -27,22 +27,22 @@ class Kitchen:
         self._numbers = itertools.count()
 
     def price(self, at: int, price: float, item: str = "curry") -> list[tuple[str, float | None]]:
-        """Set an item's price; return the bills that this produces."""
+        """Set an item's price, and return the resulting bills."""
         return bills(self.driver.pipe(item, MenuPrice(item, price, START + at), "menu_prices"))
 
     def take_off(self, at: int, item: str = "curry") -> list[tuple[str, float | None]]:
-        """Delete an item's price; return the bills that this produces."""
+        """Delete an item's price, and return the resulting bills."""
         return bills(self.driver.pipe_bytes(item.encode(), None, START + at, "menu_prices"))
 
     def order(
         self, at: int, customer: str, quantity: int = 1, item: str = "curry", order_id: str = ""
     ) -> list[tuple[str, float | None]]:
-        """Order an item; return the bills that this produces."""
+        """Order an item, and return the resulting bills."""
         order = FoodOrder(order_id or f"o-{next(self._numbers)}", customer, item, quantity, START + at)
         return bills(self.driver.pipe(item, order, "food_orders"))
 
     def pause(self, ms: int) -> list[tuple[str, float | None]]:
-        """Let time pass without a record; return the bills."""
+        """Advance time without a record, and return the resulting bills."""
         return bills(self.driver.advance_wall_time(ms))
 
     def results(self) -> list[Output]:

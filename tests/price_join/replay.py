@@ -1,4 +1,4 @@
-"""An independent implementation of the service's rules, without its code, to compare outputs and stores with."""
+"""An independent implementation of the service's rules, with which outputs and stores are compared."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ Record = tuple[str, str | None, Value | None, int]
 """Topic, key, value by field name, event time in ms."""
 Output = tuple[str, Value, int]
 History = list[tuple[int, float, int | None]]
-"""Versions of a price: valid from, price, valid to; oldest first."""
+"""Versions of a price, the oldest first: valid from, price, valid to."""
 
 REQUIRED = {
     "menu_prices": {"item": str, "price": float, "timestamp": int},
@@ -30,10 +30,10 @@ def replay(
 ) -> tuple[list[Output], dict[str, dict[str, History]]]:
     """Return the bills in order, and the prices of each item, after one task has processed `records` in this order.
 
-    Args:
-        until: time (ms) the task's clock reaches after the last record; orders whose grace is over by then are billed.
+    An order's grace is measured in the time of orders. A price advances the task's stream time but releases no order.
 
-    An order's grace is measured in the time of orders: a price advances the task's stream time but releases no order.
+    Args:
+        until: Time (ms) of the task's clock after the last record. Orders whose grace is over by then are billed.
     """
     task = _Task(history_retention_ms, grace_ms, join, dedupe_retention_ms)
     for topic, key, value, timestamp in records:
@@ -49,9 +49,9 @@ def replay(
 
 
 def final_bills(records: Iterable[Record], join: str = "inner") -> list[Output]:
-    """Return the bills by order time if every price comes before its orders, late or not.
+    """Return the bills by order time if every price is read before its orders.
 
-    With a grace as long as the longest delay, the bills are the same for any order in which a task reads both topics.
+    If the grace is as long as the longest delay, the service has these bills, no matter how a task reads both topics.
     """
     in_time = sorted(records, key=lambda record: (record[3], record[0] != "menu_prices"))
     return replay(in_time, history_retention_ms=1 << 60, join=join, dedupe_retention_ms=1 << 60)[0]
@@ -119,7 +119,7 @@ class _Task:
         self.outputs.append((item, result, timestamp))
 
     def price_at(self, item: str, timestamp: int) -> tuple[int, float] | None:
-        """Drop prices before the history, except the price that is still valid at its beginning."""
+        """Remove prices before the history, except the price that is still valid at its beginning."""
         versions = self.prices.get(item, {})
         before = [since for since in versions if since <= timestamp]
         if not before or (timestamp < self.newest_price - self.history_ms and max(before) != max(versions)):

@@ -1,4 +1,4 @@
-"""A price without value removes its item from the menu, from the record's time on."""
+"""A price record without a value removes its item from the menu as of the record's time."""
 
 import pytest
 

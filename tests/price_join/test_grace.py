@@ -1,4 +1,4 @@
-"""With a grace, an order waits for late prices until the time of orders >= its time + grace."""
+"""With a grace, an order waits for late prices until the time of orders has reached its own time plus the grace."""
 
 import pytest
 

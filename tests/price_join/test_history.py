@@ -1,4 +1,4 @@
-"""Prices are known for the history retention; records before it go to .late."""
+"""Prices are stored for the history retention. Older records go to .late."""
 
 from price_join.settings import Unpriced
 from tests.price_join.harness import START, Kitchen

@@ -1,4 +1,4 @@
-"""In a left join, an order without a price gives a bill without a total."""
+"""In a left join, an order without a price results in a bill without a total."""
 
 from price_join.settings import Unpriced
 from tests.price_join.harness import START, Kitchen

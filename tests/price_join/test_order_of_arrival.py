@@ -1,4 +1,4 @@
-"""With a grace as long as the longest delay, bills depend on timestamps alone, not on the order of arrival."""
+"""If the grace is as long as the longest delay, bills depend on timestamps, not on the order of arrival."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ drafts = st.lists(st.tuples(items, st.one_of(st.none(), st.sampled_from([2.5, 8.
 
 
 def events(drawn: list[tuple[str, float | None]]) -> list[tuple[str, MenuPrice | FoodOrder]]:
-    """Return a price, or an order if there is no price, each with a different time."""
+    """Return an event for each choice: a price, or an order if the price is None. All times differ."""
     return [
         (
             item,

@@ -1,4 +1,4 @@
-"""An order is joined with the price as of its own time, regardless of which record arrived first."""
+"""An order is joined with the price as of its own time, whichever record arrives first."""
 
 import pytest
 

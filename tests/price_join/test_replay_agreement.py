@@ -1,4 +1,4 @@
-"""The logic and the independent replay give the same bills and prices for any input."""
+"""The logic and the independent replay produce the same bills and prices for any input."""
 
 from __future__ import annotations
 

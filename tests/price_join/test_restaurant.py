@@ -1,4 +1,4 @@
-"""The numbers of the restaurant example are correct, including those of an unversioned table."""
+"""The numbers in the documentation's restaurant example are correct, including those of an unversioned table."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""Commits of several records on one engine as a task runs them; if one can't be written, they run one by one."""
+"""Runs commits of several records on one engine as a task does: if one can't be written, they run one by one."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ class Batches:
     """One task without a broker.
 
     Args:
-        clock: ms, for every commit.
-        settings: of the engine.
+        clock: Wall-clock time (ms) of every commit.
+        settings: Fields of EngineSettings that differ from the defaults.
     """
 
     def __init__(self, processor: Sum, codecs: Codecs = CODECS, clock: int = 1_000_000, **settings: Any) -> None:
@@ -30,7 +30,7 @@ class Batches:
         self._engine = TaskEngine(processor, codecs, self.table, EngineSettings(service="sums", **settings))
 
     def run(self, *records: Message, idle_ms: int = 0) -> BatchResult:
-        """Process records as one commit, and apply its changes."""
+        """Process records as one commit and apply its changes. Then let `idle_ms` of idle time pass."""
         self._number += 1
         result = compute("task", self._engine, lambda encoding: self._attempt(records, encoding, idle_ms))
         self.table.apply(result.changes, str(self._number).encode())
@@ -50,5 +50,5 @@ class Batches:
 
 
 def sent(key: str, event: Number, at: int = 77) -> PipedRecord:
-    """Return an event as it comes from Kafka; `at` is the record's own timestamp (ms)."""
+    """Return an event as a Kafka record; `at` is the record's timestamp (ms)."""
     return PipedRecord("numbers", 0, key.encode(), CODECS.inputs["numbers"].encode(event), at, [])

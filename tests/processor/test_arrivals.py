@@ -1,4 +1,4 @@
-"""The order of a task's records, and what their topics may contain: ties, nulls, keys of other formats, headers."""
+"""How a task orders its records, and how it handles ties, nulls, keys in other formats and headers."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ CODECS = Codecs({"a-stream": WORDS, "b-table": WORDS}, {}, {"out": WORDS}, table
 
 
 class Seen(Processor[str, str]):
-    """Forwards its arguments: key, value and record metadata."""
+    """Forwards a text of its arguments: key, value and record metadata."""
 
     def timestamp(self, event: str) -> int:
         return int(event)
@@ -65,7 +65,7 @@ def test_a_null_is_a_record_where_the_topic_may_hold_one() -> None:
 
 
 class Timeless(Seen):
-    """Forwards with its own timestamp, as a record of a global table has none."""
+    """Forwards with an explicit timestamp, because records of a global table have none."""
 
     def process(self, event: str, ctx: Context[str]) -> None:
         ctx.forward(f"{ctx.key}={event} at {ctx.timestamp}", timestamp=int(event))

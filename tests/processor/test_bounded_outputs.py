@@ -1,4 +1,4 @@
-"""The outputs of one record or timer are limited in number and bytes; a record that exceeds a limit goes to .errors."""
+"""The outputs of one record or timer are limited in number and bytes. A record that exceeds a limit goes to .errors."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ LIMIT = 100 * OUTPUT_BYTES
 
 
 class Explodes(Sum):
-    """Forwards as often as the event says."""
+    """Forwards as many times as the event's amount."""
 
     def process(self, event: Number, ctx: Context[Total]) -> None:
         super().process(event, ctx)
@@ -26,7 +26,7 @@ class Explodes(Sum):
 
 
 class Large(Sum):
-    """Forwards as many headers of bytes as the event says."""
+    """Forwards twice, each time with a header of as many bytes as the event's amount."""
 
     def process(self, event: Number, ctx: Context[Total]) -> None:
         for _ in range(2):

@@ -1,4 +1,4 @@
-"""How the engine processes records, seen through the test driver."""
+"""How the engine processes records, tested with the test driver."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def driver(processor: Processor[Number, Total] | None = None, **settings: object
 
 
 class Strict(Sum):
-    """Rejects 13, and treats everything under stream time - 100 as late."""
+    """Rejects the amount 13 and treats timestamps below stream time - 100 as late."""
 
     def process(self, event: Number, ctx: Context[Total]) -> None:
         super().process(event, ctx)
@@ -89,7 +89,7 @@ def test_emit_latest_keeps_the_last_row_of_a_table_and_every_record_of_a_stream(
 
 
 class Rows(Sum):
-    """Its input is a table; the key "stuck" can't be deleted."""
+    """Sums whose input is a table. The key "stuck" can't be deleted."""
 
     def on_delete(self, topic: str, ctx: Context[Total]) -> None:
         old = self.totals.delete(ctx.key)

@@ -1,4 +1,4 @@
-"""A method that a class defines under its name of 0.2 is called under its present name, with a warning."""
+"""If a class defines a method under its name of release 0.2, it is still called, and a warning names the new name."""
 
 from __future__ import annotations
 

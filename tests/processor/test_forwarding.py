@@ -1,4 +1,4 @@
-"""What logic may use of its context: targets, timestamps, tombstones, late records, timers, idle closing."""
+"""Forwarding, timers and late records: targets, timestamps, tombstones, and closing windows while input is idle."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ TWO = Codecs({TOPIC: JsonCodec(Number)}, {}, {"first": JsonCodec(Total), "second
 
 
 class Script(Processor[Number, Total]):
-    """Does what the record's key says."""
+    """Performs the action that the record's key names."""
 
     def event_id(self, event: Number) -> None:
         return None
@@ -122,7 +122,7 @@ def test_without_a_timeout_an_idle_task_closes_as_the_clock_moves_and_never_ahea
 
 
 class Sized(Processor[Number, Total]):
-    """Creates its store in the constructor, as settings may affect it."""
+    """Creates its store in the constructor, because settings may affect the store."""
 
     def __init__(self, name: str) -> None:
         self.kept = KeyValueStore(name, Total)

@@ -1,4 +1,4 @@
-"""A header whose name is not UTF-8 does not stop the task: the error report omits the headers and says so."""
+"""A header whose name is not UTF-8 does not stop the task. The error record omits the headers and states this."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ class Choosy(Sum):
 
 
 class Unreadable(Record):
-    """Fails as confluent_kafka does for such a record."""
+    """A record whose `headers()` fails as confluent_kafka's does if a header's name is not UTF-8."""
 
     def headers(self) -> Headers | None:
         b"\xff".decode()

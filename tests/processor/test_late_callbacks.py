@@ -1,4 +1,4 @@
-"""A LateRecord that any callback of a processor raises goes to .late, and undoes what the call did."""
+"""If any callback of a processor raises LateRecord, its changes are undone and the record goes to .late."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from tests.runtime.task_records import CODECS, Number, Sum, Total
 
 
 class Late(Sum):
-    """Raises LateRecord in one of its callbacks, after it has forwarded."""
+    """Raises LateRecord in one of its callbacks after it has forwarded a value."""
 
     wall_clock_interval_ms = 10
 

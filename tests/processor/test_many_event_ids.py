@@ -1,4 +1,4 @@
-"""Event ids in the state: rows have a bounded size, rows of earlier releases load, and the retention may change."""
+"""Stored event ids: rows have a bounded size, rows of earlier releases are read, and the retention may change."""
 
 from __future__ import annotations
 

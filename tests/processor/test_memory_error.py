@@ -1,4 +1,4 @@
-"""A record is never blamed if memory runs out: the cycle fails and is computed again."""
+"""If memory runs out, the cycle fails and is repeated. No record goes to .errors."""
 
 from __future__ import annotations
 

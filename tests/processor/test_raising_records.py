@@ -1,4 +1,4 @@
-"""Records whose timestamp(), event_id() or __post_init__ raises go to .errors; the task processes the next record."""
+"""Records whose timestamp(), event_id() or __post_init__ raises go to .errors, and the task continues."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from tests.runtime.task_records import CODECS, Number, Sum, Total
 
 
 class Fragile(Sum):
-    """Sums events; timestamp and id of an event with amount 13 come from `answers`."""
+    """Sums events. For the amount 13, timestamp() and event_id() return or raise what `answers` has."""
 
     def __init__(self, **answers: Any) -> None:
         self.answers = answers

@@ -1,4 +1,4 @@
-"""A record type without event_id works; none of its records counts as a repetition."""
+"""A record type may lack event_id. None of its records is dropped as a duplicate then."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A record that causes something too large for the broker is found before the transaction, and reported."""
+"""A record whose rows, outputs or timers are too large for the broker goes to .errors before the transaction begins."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ SMALL = TaskLimits(
 
 
 class Quiet(Sum):
-    """Puts under `put` characters, forwards under `sent`, sets a timer under `set`."""
+    """Puts, forwards and sets a timer under keys of the lengths that the event id lists: `put-sent-timed`."""
 
     def process(self, event: Number, ctx: Context[Total]) -> None:
         put, sent, timed = (int(part) for part in event.event_id.split("-"))
@@ -82,7 +82,7 @@ def test_in_a_batch_only_the_record_that_put_too_much_is_refused(caplog: pytest.
 
 
 class Growing(Sum):
-    """Its timer forwards under a key of 2,000 bytes."""
+    """Forwards under a key of 2,000 bytes when its timer fires."""
 
     def on_timer(self, timer: Timer, ctx: Context[Total]) -> None:
         ctx.forward(Total(1, 1), "k" * 2_000)
@@ -143,7 +143,7 @@ def test_an_errors_text_is_no_longer_than_it_need_be() -> None:
 
 
 def test_a_session_that_outgrows_its_changelog_is_refused_and_others_continue() -> None:
-    """21 events with pages of 90 kB for one user made a row above 2 MiB, which could never be committed."""
+    """21 events with pages of 90 kB for one user led to a row above 2 MiB, which could never be committed."""
     sessions = TestDriver("user-sessions")
 
     def activity(number: int, page: str) -> UserActivity:

@@ -1,4 +1,4 @@
-"""A record that causes a timestamp that the broker would refuse, or that can't be encoded, is reported."""
+"""A record goes to .errors if a timestamp of its outputs would be rejected by the broker or can't be encoded."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def limits(**more: str) -> TaskLimits:
 
 
 class At(Sum):
-    """Forwards at CLOCK + the amount, or at the time that `times` maps the amount to; 13 is late."""
+    """Forwards at CLOCK + the amount, or at the time of its event id in `times`. The amount 13 is late."""
 
     def __init__(self, **times: Any) -> None:
         self.times = times
@@ -46,7 +46,7 @@ def run(processor: Sum, *records: PipedRecord, codecs: Codecs = CODECS, **settin
 
 
 def event(amount: int, name: str = "e", at: int = CLOCK, sent_at: int = CLOCK) -> PipedRecord:
-    """Return an event whose key is its name."""
+    """Return an event whose key and id are its name."""
     return PipedRecord("numbers", 0, name.encode(), f'["{name}", {at}, {amount}]'.encode(), sent_at, [])
 
 

@@ -1,4 +1,4 @@
-"""Other store types in a processor: bound, rolled back, and restored."""
+"""Processors can use every store type: it is bound, rolled back after failures, and restored."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from tests.runtime.task_records import CODECS, Number, Total
 
 
 class Recent(Processor[Number, Total]):
-    """Totals that expire 100 ms after their last change; 13 fails after its put."""
+    """Totals that expire 100 ms after their last change. The amount 13 fails after its put."""
 
     totals = TtlKeyValueStore("totals", Total, ttl_ms=100)
 

@@ -1,4 +1,4 @@
-"""At equal timestamps, topics read as tables come first: a lookup as of t sees a row that became valid at t."""
+"""At equal timestamps, records of tables come first, so that a lookup as of time t finds a row that is valid from t."""
 
 from __future__ import annotations
 

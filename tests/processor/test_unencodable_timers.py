@@ -1,4 +1,4 @@
-"""A timer that puts a value that can't be encoded is reported like a record that does; the task continues."""
+"""If a timer puts a value that can't be encoded, this is reported as for a record, and the task continues."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from tests.runtime.task_records import CODECS, Number, Sum, Total
 
 
 class Spoiling(Sum):
-    """Its timer for the key "bad" puts a float, which the codec does not take."""
+    """Sums whose timer for the key "bad" puts a float, which the codec rejects."""
 
     def on_timer(self, timer: Timer, ctx: Context[Total]) -> None:
         amount = 0.5 if timer.key == "bad" else 99

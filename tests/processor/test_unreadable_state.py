@@ -1,4 +1,4 @@
-"""A state row that can't be decoded is not blamed on a record or timer: the task stops and loses nothing."""
+"""If a state row can't be decoded, the task stops. No record or timer goes to .errors for it."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class Reading(Sum):
 
 
 class Refused(Exception):
-    """The error of a registry that denies access (it is not an Unavailable)."""
+    """The error of a registry that denies access. It is not an Unavailable."""
 
 
 class Locked(JsonCodec):
@@ -42,7 +42,7 @@ def engine(table: MemoryTable, codec: JsonCodec | None = None) -> TaskEngine:
 
 
 def table(row: bytes) -> MemoryTable:
-    """Return the table of a task that has one row and its timer, due at 1,110."""
+    """Return the table of a task with one row and its timer, which is due at 1,110."""
     memory_table = MemoryTable()
     first = TaskEngine(Sum(), CODECS, memory_table, EngineSettings(service="sums"))
     first.run([[Record(0, b"a", b'["e1", 110, 1]')]], clock=1_000)

@@ -1,4 +1,4 @@
-"""A task's changelogs and the stores that follow them."""
+"""Fixtures with a task's changelogs and the stores that follow them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Server-sent events, read as a client reads them."""
+"""Reading of server-sent events, like a client."""
 
 from __future__ import annotations
 

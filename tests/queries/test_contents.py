@@ -1,4 +1,4 @@
-"""Records of a job's topics and changelogs are decoded with the formats that the job declares."""
+"""The records of a job's topics and changelogs are decoded with the formats that the job declares."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ KAFKA = KafkaSettings(bootstrap_servers="x:1", schema_registry_url="http://x")
 
 @dataclass
 class Record:
-    """The fields of a Kafka message that are read."""
+    """A Kafka message with the fields that the decoder reads."""
 
     key_: bytes | None
     value_: bytes | None
@@ -137,7 +137,7 @@ def test_a_broken_service_does_not_keep_records_from_being_shown(
     monkeypatch.syspath_prepend(tmp_path)
     monkeypatch.setenv(VARIABLE, "broken_entry")
     assert known_contents("orders", KAFKA) is None
-    assert "orders is shown without the formats that services declare" in caplog.text
+    assert "orders is shown without the formats that its service declares" in caplog.text
     assert "RuntimeError: broken" in caplog.text
 
 

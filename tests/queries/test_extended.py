@@ -1,4 +1,4 @@
-"""DESCRIBE ... EXTENDED shows the queries of a stream or table, and the lag of what they read."""
+"""DESCRIBE ... EXTENDED shows the queries of a stream or table, and the lag of their inputs."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import pytest
 
-from forebay.queries.extended import describe_extended
+from forebay.queries.describe_extended import describe_extended
 from forebay.sql.errors import SqlError
 from forebay.sql.program import Program, program_of
 from forebay.sql.statements import parse

@@ -1,4 +1,4 @@
-"""Rows in files: a restarted server resumes from its file, or rebuilds it if resuming would be wrong."""
+"""A restarted query server resumes from its file of rows, or rebuilds the file if resuming would be wrong."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ from pathlib import Path
 import pytest
 
 from forebay.queries import replica as replicas
-from forebay.queries.kept import Files, FilesInUse, mark_of
 from forebay.queries.reads import Bounds
 from forebay.queries.replica import TaskReplica
+from forebay.queries.saved_rows import Files, FilesInUse, mark_of
 from forebay.runtime.changelog.sub_topology_log import SubTopologyLog
-from forebay.stores.copies import CopyTable
+from forebay.stores.standby_tables import CopyTable
 from forebay.testing.cell import Cell
 from tests.queries.written import CODECS, LOG, WrittenTask
 
@@ -89,7 +89,7 @@ def test_a_long_way_behind_rows_are_not_held_in_memory_but_seen_whole(
 
 def test_two_servers_do_not_share_a_directory(tmp_path: Path) -> None:
     first = Files(tmp_path, "app")
-    with pytest.raises(FilesInUse, match="a directory of its own"):
+    with pytest.raises(FilesInUse, match="a separate directory"):
         Files(tmp_path, "app")
     first.close()
     Files(tmp_path, "app").close()

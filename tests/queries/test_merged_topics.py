@@ -1,4 +1,4 @@
-"""Several topics followed at once: by their timestamps, up to where each has been read."""
+"""Several topics are followed at once in the order of timestamps, up to the point to which all have been read."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from forebay.queries.merged_topics import MergedTopics
 
 
 class Polled:
-    """What a consumer returns: a record, or the end of a partition."""
+    """A message of a consumer, which is a record or the end of a partition."""
 
     def __init__(self, topic: str, offset: int, timestamp: int, code: int | None = None) -> None:
         self._topic, self._offset, self._timestamp, self._code = topic, offset, timestamp, code
@@ -45,7 +45,7 @@ class Metadata:
 
 
 class FakeConsumer:
-    """Returns scripted batches."""
+    """A consumer that returns the batches of the test."""
 
     def __init__(self, *batches: list[Polled], unknown: str = "") -> None:
         self.batches, self.unknown = list(batches), unknown
@@ -99,7 +99,7 @@ def test_the_smallest_timestamp_comes_first_and_an_unread_partition_is_waited_fo
 ) -> None:
     first = [Polled("a", 0, 10), Polled("a", 1, 30)]
     topics = iter(follow(monkeypatch, FakeConsumer(first, [Polled("b", 0, 20), end("b")], [end("a")])))
-    # Nothing of A comes before B has been read; once B ended, A is no longer held back.
+    # Records of A wait until B has been read. Once B is read to its end, they no longer wait.
     assert offsets_of(next(topics)) == [("a", 0), ("b", 0), ("a", 1)]
     assert offsets_of(next(topics)) is None
 

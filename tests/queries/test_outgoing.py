@@ -1,4 +1,4 @@
-"""A record given as text is encoded with the formats that its topic's service declares."""
+"""A record that is specified as text is encoded with the formats that the service of its topic declares."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Queries as their users send them: over HTTP."""
+"""Queries over HTTP, as users send them."""
 
 from __future__ import annotations
 
@@ -111,7 +111,11 @@ def test_pages_follow_each_other(url: str, task: WrittenTask) -> None:
         ("/stores/windows?since=2025-01-01", 400, "a date and time with its zone"),
         ("/stores/windows?since=yesterday", 400, "specify ms since the epoch"),
         ("/stores/plain?at_least=events", 400, "specify topic-partition:offset"),
-        ("/stores/plain?at_least=events-0:10&wait_ms=10", 503, "not processed, or not read yet: events-0:10"),
+        (
+            "/stores/plain?at_least=events-0:10&wait_ms=10",
+            503,
+            "the server has not read the effects of events-0:10 yet",
+        ),
         ("/changes/plain?begin=never", 400, "begin=never: choose from now, snapshot"),
     ],
 )

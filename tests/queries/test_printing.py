@@ -1,4 +1,4 @@
-"""PRINT shows records as text: every nth, up to its limit."""
+"""PRINT shows every n-th record as text, up to its limit."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from forebay.sql.statements import parse
 
 
 class Records:
-    """A topic of five records with a silence before the third one."""
+    """A topic with five records, and a pause before the third one."""
 
     def __init__(self) -> None:
         self.is_closed = False

@@ -1,4 +1,4 @@
-"""The answers of pull queries, for every store type and over all tasks."""
+"""Pull queries return the entries of every type of store, over all tasks."""
 
 from __future__ import annotations
 
@@ -210,7 +210,7 @@ def test_nothing_is_answered_before_every_task_was_read(tasks: list[WrittenTask]
 def test_a_read_can_be_made_to_contain_an_offset(tasks: list[WrittenTask], job: JobStores) -> None:
     publish(tasks)
     job.wait_for("plain", [Reached("events", 1, 9)], 0)
-    with pytest.raises(NotCurrent, match="not processed, or not read yet: events-1:10"):
+    with pytest.raises(NotCurrent, match="the server has not read the effects of events-1:10 yet"):
         job.wait_for("plain", [Reached("events", 0, 3), Reached("events", 1, 10)], 0.01)
     publish(tasks)
     job.wait_for("plain", [Reached("events", 1, 10)], 0)
@@ -228,7 +228,7 @@ def test_a_global_table_is_read_once_though_every_task_has_it(tasks: list[Writte
 
 
 class AskingCodec(CellCodec):
-    """Reads the replica on another thread while a row is decoded."""
+    """A codec that reads the replica on another thread while it decodes a row."""
 
     def __init__(self, task: WrittenTask) -> None:
         self.task = task

@@ -1,4 +1,4 @@
-"""A push query sends each change exactly once, and the existing rows first if they are requested."""
+"""A push query sends each change exactly once, after the existing rows if these are requested."""
 
 from __future__ import annotations
 

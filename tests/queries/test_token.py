@@ -1,4 +1,4 @@
-"""A query server with a token answers only requests that carry it."""
+"""A query server with a token accepts only requests that contain it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Keys other than texts are shown and requested as the values that logic uses, in every store type."""
+"""Keys that are not text are shown and requested in the form that logic uses, in every type of store."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ KEYS: dict[str, list[tuple[Any, Any, str]]] = {
         for key in PLACES
     ],
 }
-"""By store: keys in order, how JSON shows them, and how a URL has them."""
+"""Sorted keys by store, each with its form in JSON and in a URL."""
 TIMED = ("windows", "sessions", "versions")
 
 

@@ -1,11 +1,11 @@
-"""A task's stores of every type, written as a job writes them, and the replica that a query server reads."""
+"""A task with stores of every type, written as in a job, and its replica in a query server."""
 
 from __future__ import annotations
 
 from typing import Any
 
 from forebay.processor.api import Context, Processor
-from forebay.processor.declared import declared_stores
+from forebay.processor.bound_stores import declared_stores
 from forebay.queries.replica import TaskReplica
 from forebay.queries.stores import JobStores
 from forebay.runtime.changelog.sub_topology_log import sub_topology_log
@@ -44,7 +44,7 @@ CODECS = {store.name: CellCodec() for store in LOG.stores}
 
 
 class WrittenTask:
-    """Writes a task's stores commit by commit; its replica reads what the changelogs would hold."""
+    """A task whose stores are written commit by commit, and a replica that reads its changelog records."""
 
     def __init__(
         self, task: int = 0, replica: TaskReplica | None = None, processor: type[Processor[Any, Any]] = Everything
@@ -69,10 +69,7 @@ class WrittenTask:
         self._bench.clock.closing_time = time
 
     def commit(self, job: str = "job") -> dict[str, int]:
-        """Commit the changes as one transaction; return the end offsets of the changelogs.
-
-        The replica has read the records.
-        """
+        """Commit the changes as one transaction, let the replica read them, and return the changelogs' end offsets."""
         self.batch += 1
         for topic, key, value, timestamp in self._router.route(self._bench.commit(), 0):
             self._take(topic, key, value, timestamp)

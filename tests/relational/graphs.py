@@ -1,4 +1,4 @@
-"""Random graphs of tables: their steps, and records for their topics."""
+"""Random graphs of table operations, with records for their topics."""
 
 from __future__ import annotations
 
@@ -8,13 +8,13 @@ from enum import Enum
 
 
 class Verb(Enum):
-    """What a step does with the steps before it; each result is a table of numbers by text key."""
+    """The operation of a step on a topic or on earlier steps. Each result is a table of numbers by text key."""
 
     TABLE = "table"  # the latest record of a topic
     VERSIONED = "versioned"  # the latest record of a topic by timestamp
     FILTER = "filter"
     MAP = "map"
-    KEEP = "keep"  # the same rows in a store of their own
+    KEEP = "keep"  # the same rows, materialized
     JOIN = "join"
     LEFT_JOIN = "left join"
     OUTER_JOIN = "outer join"
@@ -23,7 +23,7 @@ class Verb(Enum):
     GROUP = "group"  # count and sum of a table's rows by a group of their value
     SUM = "sum"  # sum of a topic's records by key
     ENRICH = "enrich"  # sum of a topic's records by key, each joined with a table
-    TUMBLING = "tumbling"  # the five that follow: counts of a topic's records by window, joined with their own filter
+    TUMBLING = "tumbling"  # like the next three: counts of a topic's records by window, joined with a filtered copy
     HOPPING = "hopping"
     SLIDING = "sliding"
     SESSIONS = "sessions"
@@ -40,12 +40,12 @@ KEYS = ("a", "b", "c")
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """One table.
+    """A step, whose result is a table.
 
     Args:
-        number: varies filters, maps and aggregates.
-        of: positions of its input steps.
-        topic: the topic that it reads.
+        number: Variant of filters, maps and aggregates.
+        of: Positions of its input steps.
+        topic: Topic that it reads, or "".
     """
 
     verb: Verb
@@ -56,7 +56,7 @@ class Step:
 
 @dataclass(frozen=True, slots=True)
 class Sent:
-    """A record; a value of None deletes the row."""
+    """An input record. A value of None deletes the row."""
 
     topic: str
     key: str
@@ -69,7 +69,7 @@ class Case:
     """A graph, its input records, and how it runs.
 
     Args:
-        restarts: numbers of records after which the job starts again from its changelogs.
+        restarts: Positions of the records after which the job restarts from its changelogs.
     """
 
     steps: tuple[Step, ...]
@@ -89,7 +89,7 @@ class Case:
 
 
 class Results(Enum):
-    """Which results a step with windows emits."""
+    """The emission of a windowed step."""
 
     UPDATES = 0
     BOTH = 1
@@ -98,12 +98,12 @@ class Results(Enum):
 
 
 def results_of(step: Step) -> Results:
-    """Return which results a step with windows emits."""
+    """Return the emission of a windowed step."""
     return Results(step.number % 4)
 
 
 def is_final_only(steps: tuple[Step, ...]) -> bool:
-    """Return whether results can be compared only after everything was released."""
+    """Return whether results can be compared only at the end, after all suppressed and final results are emitted."""
     return any(
         step.verb is Verb.SUPPRESS or (step.verb in WINDOWS and results_of(step) in (Results.FINAL, Results.SUPPRESSED))
         for step in steps
@@ -111,7 +111,7 @@ def is_final_only(steps: tuple[Step, ...]) -> bool:
 
 
 def random_case(seed: int, verbs: frozenset[Verb], steps: int = 9, records: int = 14) -> Case:
-    """Return the case of a seed: about half of the joins are of tables that derive from one table."""
+    """Return a random case. In about half of the joins, both sides derive from one table."""
     dice = random.Random(seed)
     results: list[Step] = []
     for _ in range(dice.randint(4, steps)):
@@ -131,7 +131,7 @@ def random_case(seed: int, verbs: frozenset[Verb], steps: int = 9, records: int 
 
 def _step(dice: random.Random, made: list[Step], verbs: frozenset[Verb]) -> Step:
     number = dice.randint(0, 9)
-    # The row that a record is joined with is only known if the table emits all results at once.
+    # The model knows the row that a record is joined with only if the table emits every change at once.
     may_enrich = made and not is_final_only(tuple(made))
     sources = [verb for verb in verbs if verb in TOPICS and (verb is not Verb.ENRICH or may_enrich)]
     others = [verb for verb in verbs if verb not in TOPICS]

@@ -1,4 +1,4 @@
-"""A case in the DSL, on the test driver."""
+"""Runs cases as topologies of the DSL on the test driver."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _ROWS: Fold[int, int] = Fold(
 
 
 def topology_of(case: Case) -> Topology:
-    """Return the topology of a case; each step's changes go to the topic of its number."""
+    """Return the topology of a case. Each step writes its changes to a topic that is named after its number."""
     topology = Topology()
     results: list[Table[str, int]] = []
     for at, step in enumerate(case.steps):

@@ -1,4 +1,4 @@
-"""A case in KSML, on its test driver: each step is a pipeline, and another one sends its changes to a topic."""
+"""Runs cases as KSML on its test driver. Each step is a pipeline, and a second one writes its changes to a topic."""
 
 from __future__ import annotations
 

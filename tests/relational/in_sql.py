@@ -1,4 +1,4 @@
-"""A case in SQL, on the test driver: each step is a statement, with the foreign key and the group as columns."""
+"""Runs cases as SQL on the test driver. Each step is a statement with columns for the foreign key and the group."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def sql_of(case: Case) -> str:
 
 
 def _columns(value: str) -> str:
-    """Return a value's column, and those of its foreign key and group."""
+    """Return the expressions of the value's column and of its foreign key and group."""
     key = f"CASE WHEN ({value}) % 3 = 0 THEN '{KEYS[0]}' WHEN ({value}) % 3 = 1 THEN '{KEYS[1]}' ELSE '{KEYS[2]}' END"
     foreign = f"CASE WHEN ({value}) % 4 = 0 THEN CAST(NULL AS STRING) ELSE {key} END"
     return f"{value} AS v, {foreign} AS fk, {key} AS g"

@@ -1,4 +1,4 @@
-"""The tables of a graph, computed from all records at once: no stores, no changes, no order of operators."""
+"""A model that computes the tables of a graph from all records at once, without stores, changes or operator order."""
 
 from __future__ import annotations
 
@@ -26,12 +26,12 @@ def join_values(one: int | None, other: int | None) -> int:
 
 
 def foreign_key(value: int) -> str | None:
-    """Return the key of the other table's row."""
+    """Return the key of the right table's row."""
     return None if value % 4 == 0 else KEYS[value % 3]
 
 
 def group(number: int, value: int) -> str:
-    """Return the group of a row: one of three, or always the same."""
+    """Return the group of a row: one of three, or the only one."""
     return KEYS[value % 3] if number % 2 else KEYS[0]
 
 
@@ -79,7 +79,7 @@ def _of_topic(step: Step, own: Sequence[Sent]) -> Rows:
 
 
 def _enrich(steps: Sequence[Step], step: Step, records: Sequence[Sent]) -> Rows:
-    """Each record is joined with the table as it is after that record."""
+    """Return the sums of a topic's records, each joined with the table as it is after that record."""
     rows: Rows = {}
     for at, record in enumerate(records):
         if record.topic == step.topic and record.value is not None:
@@ -90,7 +90,7 @@ def _enrich(steps: Sequence[Step], step: Step, records: Sequence[Sent]) -> Rows:
 
 
 def _count_windows(step: Step, own: Sequence[Sent]) -> Rows:
-    """Return counts of windows, joined with those that pass the filter, as one row per window."""
+    """Return one row per window: its count, joined with the same count if that passes the filter."""
     counts: Counter[tuple[str, int, int]] = Counter()
     for key in KEYS:
         times = [record.time for record in own if record.key == key and record.value is not None]
@@ -109,7 +109,7 @@ def _hopping(times: Sequence[int]) -> set[tuple[int, int]]:
 
 
 def _sliding(times: Sequence[int]) -> set[tuple[int, int]]:
-    """One window ends with each record; one begins right after each record if it contains a record."""
+    """Return the sliding windows: one ends at each record, and one begins right after it if that contains a record."""
     own = {max(0, time - 5) for time in times}
     behind = {time + 1 for time in times if any(time + 1 <= other <= time + 6 for other in times)}
     return {(start, start + 5) for start in own | behind}

@@ -1,4 +1,4 @@
-"""Runs cases and compares them with the model; a case that differs is minimized before it is shown."""
+"""Runs cases and compares them with the model. The first case that differs is minimized before it is shown."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from tests.relational.graphs import Case, Step, Verb, is_final_only
 
 
 class Language(NamedTuple):
-    """How cases are written and run.
+    """A language in which cases run.
 
     Args:
-        driver_of: gives the driver of a case.
-        send: pipes the record of a number.
-        output_of: gives the step, key and value of an output, or None if it belongs to no step.
+        driver_of: Returns the driver of a case.
+        send: Pipes the case's record at a position.
+        output_of: Returns step, key and value of an output, or None if it belongs to no step.
     """
 
     driver_of: Callable[[Case], TestDriver]
@@ -27,7 +27,7 @@ class Language(NamedTuple):
 
 
 def difference(case: Case, language: Language) -> str:
-    """Return how the tables first differ from the model's after a record; "" if they don't."""
+    """Return the first difference between the tables and the model after a record, or "" if they never differ."""
     driver, rows = language.driver_of(case), [dict[str, int]() for _ in case.steps]
     shown, final_only = 0, is_final_only(case.steps)
     for number in range(len(case.records) + final_only):
@@ -53,9 +53,10 @@ def difference(case: Case, language: Language) -> str:
 
 
 def difference_after_downtime(case: Case, language: Language) -> str:
-    """Return how the tables differ at the end if the second half of the records arrived while the job was down.
+    """Return the difference at the end if the second half of the records arrives while the job is down, or "".
 
-    Records with the same time are read in another order than they were sent in; only a stream-table join shows this.
+    Records with equal times are not read in the order in which they were sent. Stream-table joins depend on this, so
+    cases with such a join get distinct times.
     """
     if any(step.verb is Verb.ENRICH for step in case.steps):
         case = replace(case, records=tuple(replace(record, time=at * 10) for at, record in enumerate(case.records)))
@@ -88,7 +89,7 @@ def _take(rows: dict[str, int], key: str, value: int | None) -> None:
 
 
 def failures(cases: Iterator[Case], differs: Callable[[Case], str]) -> list[str]:
-    """Return a text for each case that differs from the model: the first one as small as possible."""
+    """Return a text for each case that differs from the model. The first of these cases is minimized."""
     results: list[str] = []
     for case in cases:
         if differs(case):
@@ -98,7 +99,7 @@ def failures(cases: Iterator[Case], differs: Callable[[Case], str]) -> list[str]
 
 
 def smaller(case: Case, differs: Callable[[Case], str]) -> Case:
-    """Return the case without records and steps that are not needed for the difference."""
+    """Return the case without the records, steps, restarts and tasks that the difference does not need."""
     while True:
         for candidate in _candidates(case):
             if differs(candidate):

@@ -1,6 +1,6 @@
-"""Random graphs of tables give what a small relational model gives: diamonds, joins of every kind, restarts, 1-3 tasks.
+"""Random graphs of tables have the results of a small relational model: with diamonds, every join, restarts, 1-3 tasks.
 
-A failure shows the first case that differs, minimized: its steps, its records, and the difference.
+A failure shows the first case that differs, minimized: its steps, its records and the difference.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What several tests of the runtime use."""
+"""Fixtures shared by the runtime's tests."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from tests.runtime.kubernetes_server import FakeApi, fake_api
 
 @pytest.fixture
 def api(monkeypatch: pytest.MonkeyPatch) -> Iterator[FakeApi]:
-    """Serve a Kubernetes API, to which Forebay's client is connected without retries."""
+    """Serve a fake Kubernetes API and connect Forebay's client to it, without retries."""
     with fake_api() as api:
         configuration = client.Configuration(host=api.address)
         configuration.retries = False

@@ -1,4 +1,4 @@
-"""Topologies that follow one another over the same topics and changelogs, as after an edit of a job's statements."""
+"""A job that is restarted with edited statements on the same topics and changelogs."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Callable
 from unittest import mock
 
 from forebay.builder import Topology, job
-from forebay.builder.shown import NoSettings
+from forebay.builder.notebook_view import NoSettings
 from forebay.in_memory import loop
 from forebay.in_memory.topics import Topics
 from forebay.partitioner import Partitioner
@@ -16,7 +16,7 @@ Statement = Callable[[Topology], None]
 
 
 class SharedTopics(Topics):
-    """Topics that stay as they are if another job creates them again."""
+    """Topics that keep their records when a restarted job creates them again."""
 
     def create(self, topic: str, partitions: int) -> None:
         """Create a topic unless it exists."""
@@ -25,10 +25,10 @@ class SharedTopics(Topics):
 
 
 class Edited:
-    """A job whose statements are edited between its starts.
+    """A job whose statements change between its starts.
 
     Args:
-        tasks: their number, and that of the partitions of each topic.
+        tasks: Number of tasks, which is also the number of partitions of each topic.
     """
 
     def __init__(self, tasks: int = 1) -> None:
@@ -49,13 +49,13 @@ class Edited:
             return TestDriver(job(NoSettings, build), tasks=self._tasks)
 
     def send(self, topic: str, key: str, value: str | None, timestamp: int) -> None:
-        """Append a record to a topic, which the job need not read."""
+        """Append a record to a topic. The job does not have to read this topic."""
         self.topics.create(topic, self._tasks)
         partition = self.topics.partition(topic, self._partition_of(key.encode()))
         partition.append(key.encode(), None if value is None else value.encode(), timestamp, [])
 
     def compact(self, topic: str, key: str) -> None:
-        """Remove a key's records, all but the last record of each partition, as a broker does after a delete."""
+        """Remove a key's records except for the last record of each partition, as compaction does after a delete."""
         for partition in self.topics.partitions[topic]:
             last = partition.records[-1:]
             partition.records[:] = [one for one in partition.records[:-1] if one.key_ != key.encode()] + last

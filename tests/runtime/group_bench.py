@@ -15,15 +15,16 @@ from forebay.processor.engine import TaskEngine
 from forebay.processor.engine_settings import EngineSettings
 from forebay.processor.messages import Headers
 from forebay.runtime.changelog.sub_topology_log import sub_topology_log
+from forebay.runtime.changelog.topics import repartition_topic
 from forebay.runtime.protocol.lease import Lease
 from forebay.runtime.protocol.position import POSITION, TaskPosition
 from forebay.runtime.task.announce import Announcer
 from forebay.runtime.task.commit import Destinations
 from forebay.runtime.task.coverage import Retention
 from forebay.runtime.task.group import GroupSettings, TaskGroup
-from forebay.runtime.task.keeping import SnapshotKeeper
 from forebay.runtime.task.pacing import Limits, Pacing
 from forebay.runtime.task.snapshot import SnapshotWriter
+from forebay.runtime.task.snapshot_writing import SnapshotKeeper
 from forebay.runtime.task.state_task import StateTask
 from forebay.runtime.task.task_settings import TaskSettings
 from forebay.runtime.worker.reader import GroupReader
@@ -41,29 +42,37 @@ DAY = 86_400_000
 
 
 class GroupBench:
-    """One task; `worker()` continues in a new process.
+    """A group of one task. `worker()` replaces the process.
 
     Args:
-        checkpoint: identity of the checkpoint.
-        task: changes of TaskSettings.
-        engine: of EngineSettings.
+        processor: The task's logic.
+        checkpoint: Identity of the checkpoint.
+        partitions: Number of partitions of the input topic.
+        repartitions: Names of the repartitions to which the task forwards records.
+        engine: Fields of EngineSettings that differ from the defaults.
     """
 
     def __init__(
-        self, processor: type[AnyProcessor] = Sum, checkpoint: str = "c1", partitions: int = 1, **engine: Any
+        self,
+        processor: type[AnyProcessor] = Sum,
+        checkpoint: str = "c1",
+        partitions: int = 1,
+        repartitions: tuple[str, ...] = (),
+        **engine: Any,
     ) -> None:
         self.processor, self.checkpoint, self.partitions = processor, checkpoint, partitions
         self.engine = EngineSettings(service="sums", **engine)
-        self.settings = TaskSettings("app-0-0", 0, 0)
+        self.settings = TaskSettings("app-0-0", 0, 0, sends=repartitions)
+        self.repartitions = {name: repartition_topic(APPLICATION, name) for name in repartitions}
         self.broker = Broker(random.Random(0))
         self.logs = sub_topology_log(APPLICATION, 0, processor())
         for topic, count in {TOPIC: partitions, OUTPUT: 1, "errors": 1, "late": 1}.items():
             self.broker.create(topic, count)
-        for topic in self.logs.rows().topics:
+        for topic in (*self.logs.rows().topics, *self.repartitions.values()):
             self.broker.create(topic, 1)
         self.store, self.number, self.restore = Store(), 1, False
         self.fails: str = ""
-        """The next time this point is reached, the broker does not answer."""
+        """The fault point at which the broker does not answer the next time."""
         self.worker()
 
     @property
@@ -90,7 +99,7 @@ class GroupBench:
         return NOW + int(self.broker.now * 1_000)
 
     def worker(self) -> None:
-        """Continue in a new process, which only knows the snapshots."""
+        """Continue in a new process, which starts from the snapshots alone."""
         environment: Any = self
         processor, self.table = self.processor(), MemoryTable()
         log = sub_topology_log(APPLICATION, 0, self.processor())
@@ -113,7 +122,7 @@ class GroupBench:
             [self.task],
             {PLACE: writer},
             GroupReader(consumer, admin),
-            GroupProducer(consumer, producer, Destinations("errors", "late", {}, Partitioner(1))),
+            GroupProducer(consumer, producer, Destinations("errors", "late", self.repartitions, Partitioner(1))),
             MemorySurroundings(environment, self.at),
             Pacing(Limits(), self.monotonic),
             GroupSettings("app-group-0", Retention(DAY)),
@@ -133,7 +142,7 @@ class GroupBench:
         self.broker.append((TOPIC, partition), key.encode(), value, event.timestamp, headers)
 
     def run(self, idle_seconds: float = 0) -> int:
-        """Commit all waiting records, then idle time. Return the number of commits."""
+        """Commit all waiting records, then let idle time pass. Return the number of commits."""
         if not self.group.is_open:
             self.group.open(self.lease)
         commits = 0
@@ -145,7 +154,7 @@ class GroupBench:
         return commits
 
     def fail(self, point: str) -> None:
-        """Make the broker unreachable at a point, and let the loop roll the cycle back."""
+        """Make the broker unreachable at a fault point, and roll the cycle back as the loop does."""
         self.fails = point
         try:
             self.run()
@@ -160,7 +169,7 @@ class GroupBench:
         self.number += 1
 
     def outputs(self) -> list[tuple[str, Total]]:
-        """Return what was committed."""
+        """Return key and total of each committed output record."""
         codec = CODECS.outputs[OUTPUT]
         return [((r.key_ or b"").decode(), codec.decode(r.value_ or b"")) for r in self.broker.committed(OUTPUT)]
 
@@ -179,7 +188,7 @@ class GroupBench:
         return dict(self.table.scan(b""))
 
     def totals(self) -> dict[str, Total]:
-        """Return the totals among them."""
+        """Return the restored rows of the store `totals`, by key."""
         codec, prefix = CODECS.stores["totals"], b"totals\0"
         rows = {key[len(prefix) :]: value for key, value in self.rows().items() if key.startswith(prefix)}
         return {key.decode(): codec.decode(value) for key, value in rows.items()}

@@ -18,7 +18,7 @@ class FakeApi:
         self.created: list[tuple[str, dict[str, Any]]] = []
         self.refused: set[str] = set()
         self.events: dict[str, list[dict[str, Any]]] = {}
-        """What a watch of a path yields."""
+        """The events that a watch of a path yields."""
         self.address = ""
 
     def put(self, path: str, **content: Any) -> None:

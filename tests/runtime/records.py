@@ -1,4 +1,4 @@
-"""Records of input partitions, and senders' reports in repartition topics."""
+"""Helpers that feed records and senders' time announcements to input and repartition partitions."""
 
 from __future__ import annotations
 
@@ -11,19 +11,19 @@ REPARTITION = "app-grouped-repartition"
 
 
 def give(part: InputPartition, *timestamps: int) -> None:
-    """Let a partition read records with these timestamps, at its next offsets."""
+    """Append records with these timestamps to a partition's queue, at its next offsets."""
     for timestamp in timestamps:
         offset = part.next
         part.take(Record((part.topic, part.partition), offset, b"k", b"v", timestamp, None, None, 0), offset)
 
 
 def forward(part: RepartitionPartition, offset: int, sender: str, timestamp: int) -> None:
-    """Let a repartition topic's partition read a record that a sender forwarded."""
+    """Append a sender's record to the queue of a repartition topic's partition."""
     headers = data_headers(sender)
     part.take(Record((part.topic, part.partition), offset, b"k", b"v", timestamp, headers, None, 0), offset)
 
 
 def announce_time(part: RepartitionPartition, offset: int, sender: str, time: TaskTime) -> None:
-    """Let a repartition topic's partition read a sender's report of its time."""
+    """Append a sender's time announcement to the queue of a repartition topic's partition."""
     headers = time_headers(sender, time)
     part.take(Record((part.topic, part.partition), offset, None, None, 0, headers, None, 0), offset)

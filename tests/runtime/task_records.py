@@ -1,4 +1,4 @@
-"""Records and logic of a task under test."""
+"""The records, processor and codec of the tasks under test."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class Total:
 
 
 class Sum(Processor[Number, Total]):
-    """Totals by key; a negative amount raises after its put and forward; every key has an idle timer."""
+    """Sums amounts by key and sets an idle timer per key. A negative amount raises after the put and the forward."""
 
     totals = KeyValueStore("totals", Total)
 
@@ -51,7 +51,7 @@ class Sum(Processor[Number, Total]):
 
 
 class JsonCodec:
-    """Records as JSON lists."""
+    """A codec that encodes records as JSON lists."""
 
     def __init__(self, kind: type[Any]) -> None:
         self._kind = kind
@@ -71,7 +71,7 @@ class JsonCodec:
 
 @dataclass(frozen=True, slots=True)
 class Record:
-    """A record of the topic (a `Message`), without a broker."""
+    """A record of the input topic (implements `Message`)."""
 
     offset_: int
     key_: bytes | None

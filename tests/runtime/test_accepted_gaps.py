@@ -1,4 +1,4 @@
-"""If input was deleted before it was read, the job stops, unless the operator names the topic or partition."""
+"""If input was deleted before it was read, the job stops unless the operator accepts the topic's or partition's gap."""
 
 from __future__ import annotations
 
@@ -6,12 +6,14 @@ import dataclasses
 from typing import Any
 
 import pytest
+from confluent_kafka import KafkaError, KafkaException
 
 from forebay.catalog import find_service
 from forebay.runtime.driver.prepare import TopicsUnfit, check_gaps
 from forebay.runtime.errors import OffsetsLost, Unavailable
 from forebay.runtime.observability.metrics import JobMetrics
 from forebay.runtime.protocol.gaps import NO_GAPS, AcceptedGaps, WrongGap
+from forebay.runtime.worker import reader as reading
 from forebay.runtime.worker.reader import GroupReader
 from tests.runtime.group_bench import GroupBench
 from tests.runtime.task_records import TOPIC, Total
@@ -57,6 +59,22 @@ def job_with_a_gap(unread_after_it: int = 1) -> Bench:
 def test_a_gap_stops_the_job_and_the_message_names_what_accepts_it() -> None:
     bench = job_with_a_gap()
     with pytest.raises(OffsetsLost, match=rf"{TOPIC}-0: offset 2 is wanted, but the topic holds 4 to 5.*--accept-gap"):
+        bench.run()
+
+
+def test_a_broker_that_can_t_say_where_the_gap_ends_is_asked_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    bench = job_with_a_gap()
+
+    def refuse(*_: object) -> tuple[int, int]:
+        raise KafkaException(KafkaError(KafkaError.NOT_LEADER_FOR_PARTITION))
+
+    # The gap is noticed while another broker begins to lead the partition.
+    with monkeypatch.context() as failing:
+        failing.setattr(reading, "watermarks", refuse)
+        with pytest.raises(Unavailable, match=f"can't look up the first offset of {TOPIC}-0"):
+            bench.run()
+    bench.group.abandon()
+    with pytest.raises(OffsetsLost, match="--accept-gap"):
         bench.run()
 
 
@@ -106,7 +124,7 @@ def test_a_gap_that_a_running_job_meets_has_it_open_the_group_again() -> None:
 
 
 def test_an_offset_behind_the_end_is_no_gap() -> None:
-    """A topic that became shorter was recreated; the operator did not accept its new content."""
+    """A topic that is shorter than the position was recreated. Accepting a gap does not accept its new content."""
     bench = job_with_a_gap()
     bench.accept(TOPIC)
     bench.run()

@@ -1,4 +1,4 @@
-"""Partitions that were added to an input are read from their beginning; inconsistent ones stop the job."""
+"""Partitions added to an input are read from their beginning. A number that doesn't fit the tasks stops the job."""
 
 from __future__ import annotations
 

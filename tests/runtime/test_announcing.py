@@ -1,4 +1,4 @@
-"""Tasks behind a repartition get a task's time when they can use it, and no more often."""
+"""A task announces its time to the tasks behind a repartition when they can use it, and not more often."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import pytest
 
 from forebay.runtime.protocol.times import TaskTime
 from forebay.runtime.task.announce import Announcer, idle_interval
+from tests.runtime.group_bench import GroupBench
 
 
 class Clock:
@@ -23,12 +24,24 @@ def clock() -> Clock:
 @pytest.fixture
 def announcer(clock: Clock) -> Announcer:
     announcer = Announcer(2.0, clock)
-    announcer.note_announcement(TaskTime(10))
+    for _ in range(2):
+        announcer.note_announcement(TaskTime(10))
     return announcer
 
 
-def test_a_new_task_announces_any_time() -> None:
-    assert Announcer().is_due(TaskTime())
+def test_a_new_task_announces_any_time_in_its_first_two_commits() -> None:
+    announcer = Announcer()
+    for _ in range(2):
+        assert announcer.is_due(TaskTime())
+        announcer.note_announcement(TaskTime())
+    assert not announcer.is_due(TaskTime())
+
+
+def test_a_task_with_two_repartitions_announces_its_time_to_both_in_two_commits() -> None:
+    bench = GroupBench(repartitions=("first", "second"))
+    assert bench.run() == 2
+    for topic in bench.repartitions.values():
+        assert len([record for record in bench.broker.partitions[topic, 0].records if record.headers()]) == 2
 
 
 def test_a_task_that_has_not_caught_up_announces_each_new_time(announcer: Announcer) -> None:
@@ -49,7 +62,8 @@ def test_tasks_that_caught_up_at_different_times_repeat_it_together(clock: Clock
     announcers = [Announcer(2.0, clock) for _ in range(8)]
     caught_up = TaskTime(10, caught_up=True)
     for announcer in announcers:
-        announcer.note_announcement(caught_up)
+        for _ in range(2):
+            announcer.note_announcement(caught_up)
         clock.now += 0.2
     commits = 0
     for _ in range(100):
@@ -87,6 +101,8 @@ def test_the_end_of_a_lease_is_announced(announcer: Announcer) -> None:
 def test_after_a_start_it_is_announced_again(announcer: Announcer) -> None:
     announcer.forget()
     assert announcer.is_due(TaskTime(10))
+    announcer.note_announcement(TaskTime(10))
+    assert announcer.is_due(TaskTime(10)), "a reader relies on an announcement only after the next one"
 
 
 def test_with_many_senders_and_readers_each_announces_less_often() -> None:

@@ -1,4 +1,4 @@
-"""Latency begins with the append of a record, regardless of its timestamp; event-time delay is measured separately."""
+"""Latency is measured from a record's append time, and the delay of its event time is a separate metric."""
 
 from __future__ import annotations
 
@@ -7,9 +7,9 @@ from prometheus_client import CollectorRegistry
 
 from forebay.runtime.observability.latencies import DELAY_LAST_MINUTE, LAST_MINUTE, EventTimeDelays, Latencies
 from forebay.runtime.task.end_log import EndLog
-from forebay.runtime.task.figures import LATENCY_MS, TaskFigures
 from forebay.runtime.task.inputs import TaskInput
 from forebay.runtime.task.partition_queue import InputPartition
+from forebay.runtime.task.statistics import LATENCY_MS, TaskFigures
 from tests.runtime.group_bench import GroupBench
 from tests.runtime.records import give
 from tests.runtime.simulator.broker import Record

@@ -1,4 +1,4 @@
-"""A record that runs out of memory is found in a group of several tasks, also in commits without records."""
+"""In a group of several tasks, a record that exhausts memory is isolated and sent to .errors."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ class Hungry(Sum):
 
 
 class Unencodable(JsonCodec):
-    """Encodes rows at the end of a commit."""
+    """Runs out of memory when it encodes the poisoned row at the end of a commit."""
 
     is_frozen = True
 
@@ -54,7 +54,7 @@ class Unencodable(JsonCodec):
 
 
 class SlowReader(GroupReader):
-    """Its first records arrive a while after partitions were assigned, as from a real broker."""
+    """A reader whose first records arrive some time after the assignment, as from a real broker."""
 
     bench: TasksBench
     _assigned_at = 0.0
@@ -72,7 +72,11 @@ class SlowReader(GroupReader):
 
 
 class TasksBench(GroupBench):
-    """A group of several tasks; `sends`: names of the repartitions that they forward to."""
+    """A group of several tasks.
+
+    Args:
+        sends: Names of the repartitions that the tasks forward to.
+    """
 
     def __init__(self, processor: type[Sum], sends: tuple[str, ...]) -> None:
         self.sends = sends
@@ -120,7 +124,7 @@ class TasksBench(GroupBench):
         )
 
     def settle(self) -> int:
-        """Run as the loop does until all records are committed; return how often memory ran out."""
+        """Run cycles as the loop does until all records are committed. Return how often memory ran out."""
         failures = 0
         while self._commit_number() < TASKS * COUNT:
             try:

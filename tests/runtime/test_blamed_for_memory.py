@@ -1,4 +1,4 @@
-"""A record, timer or punctuation is blamed only if it runs out of memory alone; before that its commit is retried."""
+"""If memory runs out, smaller commits are retried. Only a record, timer or punctuation alone in its commit fails."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ class Exiting(Sum):
 
 
 class Codec(JsonCodec):
-    """Runs out of memory in one of its methods."""
+    """Runs out of memory in one method for one amount."""
 
     def __init__(self, kind: type[Any], method: str, amount: int) -> None:
         super().__init__(kind)
@@ -87,7 +87,7 @@ CASES: dict[str, tuple[type[Sum], Codecs]] = {
 
 
 def settle(bench: GroupBench) -> int:
-    """Run as the loop does, which rolls back after memory ran out; return how often that was."""
+    """Commit all records, rolling back as the loop does if memory runs out. Return how often it ran out."""
     failures = 0
     while True:
         try:

@@ -1,4 +1,4 @@
-"""Native code and fastavro write the same bytes of blocks, and read each other's."""
+"""Native code and fastavro write the same bytes for a snapshot block, and each reads the other's blocks."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ BLOCKS: list[list[Change]] = [[], [(b"", b"")], [(b"\0", None)], [(b"k" * 63, b"
 
 @pytest.fixture(scope="module")
 def plain() -> list[bytes]:
-    """Return the blocks as fastavro alone writes them after reading them."""
+    """Return the blocks as fastavro writes them, after checking that fastavro reads them back."""
     with pytest.MonkeyPatch.context() as patched:
         patched.setattr(stateformat, "_encode_rows", lambda _: None)
         patched.setattr(stateformat, "_decode_rows", lambda _: None)
@@ -43,7 +43,7 @@ def test_both_write_the_same_bytes_and_read_them(number: int, plain: list[bytes]
 
 
 def test_an_array_in_parts_with_sizes_is_read() -> None:
-    # Avro's other forms: a negative count is followed by the bytes of its items.
+    # Avro allows several parts per array. After a negative count, the part's size in bytes follows.
     assert list(decode_block(b"\x01\x0a\x02a\x02\x02b" + b"\x02\x02c\x00" + b"\x00")) == [(b"a", b"b"), (b"c", None)]
 
 

@@ -1,15 +1,16 @@
-"""A worker's time is the broker's: its own clock may be hours off, or be set while it runs."""
+"""A worker uses the broker's time, because its own clock may be hours off or be set while it runs."""
 
 from __future__ import annotations
 
 import logging
+import time
 
 import pytest
 
 from forebay.processor import Context
 from forebay.processor.codecs import Codecs
 from forebay.runtime.observability.metrics import JobMetrics
-from forebay.runtime.task.figures import TaskFigures
+from forebay.runtime.task.statistics import TaskFigures
 from forebay.runtime.worker.broker_clock import BrokerClock
 from forebay.testing import TestDriver
 from tests.runtime.group_bench import GroupBench
@@ -53,6 +54,17 @@ def test_a_clock_that_is_off_is_replaced_and_warned_of(off_ms: int, caplog: pyte
     assert f"{abs(off_ms) / 1_000:.0f} s {'ahead of' if off_ms > 0 else 'behind'} the broker's" in message
     world.clock.look()
     assert len(caplog.messages) == 1
+
+
+def test_the_time_of_a_suspended_machine_counts(monkeypatch: pytest.MonkeyPatch) -> None:
+    boot, suspended = time.clock_gettime, 0.0
+    # While a machine is suspended, only the clock that counts from its boot advances.
+    counts = getattr(time, "CLOCK_BOOTTIME", time.CLOCK_MONOTONIC)
+    monkeypatch.setattr(time, "clock_gettime", lambda clock: boot(clock) + (suspended if clock == counts else 0.0))
+    clock = BrokerClock(lambda: NOW)
+    clock.look()
+    suspended = 2 * HOUR / 1_000
+    assert clock.now_ms() == pytest.approx(NOW + 2 * HOUR, abs=5_000)
 
 
 def test_a_clock_that_is_right_is_taken_as_it_is(caplog: pytest.LogCaptureFixture) -> None:

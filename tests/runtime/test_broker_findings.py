@@ -1,4 +1,4 @@
-"""Problems with topics and brokers are found before a job starts; each is one line with the correction."""
+"""Problems with topics and brokers are reported before a job starts, each in one line with the correction."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ from forebay.kafka.brokers import Cluster
 from forebay.kafka.errors import KafkaForbidden
 from forebay.kafka.settings import KafkaSettings
 from forebay.kafka.topics import TopicDescription
-from forebay.runtime.broker.findings import Finding, Needs, broker_findings
+from forebay.runtime.broker.broker_problems import Finding, Needs, broker_findings
 from forebay.runtime.driver import broker_check
 from forebay.runtime.driver.broker_check import BrokerUnfit, check_broker, judge
-from forebay.runtime.driver.topic_findings import topic_findings
+from forebay.runtime.driver.topic_problems import topic_findings
 from forebay.runtime.spec import needs_of
 
 SERVICES = all_services()
@@ -38,7 +38,7 @@ KAFKAS_DEFAULTS = {
 
 
 def topics(copies: int = 1) -> dict[str, TopicDescription]:
-    """The job's topics as `forebay topics create` makes them on a broker with Kafka's defaults."""
+    """Return the job's topics as `forebay topics create` creates them on a broker with Kafka's defaults."""
     return {
         topic.name: TopicDescription(
             topic.name, "id", topic.partitions, copies, {**KAFKAS_DEFAULTS, **topic.config}, frozenset()
@@ -48,7 +48,7 @@ def topics(copies: int = 1) -> dict[str, TopicDescription]:
 
 
 def changed_topics(name: str, **config: str) -> dict[str, TopicDescription]:
-    """The same with another configuration of one topic; _ replaces a dot."""
+    """Return the topics with other settings of one topic. In names of settings, replace dots by _."""
     changed = topics()
     settings = {key.replace("_", "."): value for key, value in config.items()}
     return {**changed, name: replace(changed[name], config={**changed[name].config, **settings})}
@@ -89,7 +89,7 @@ def test_topics_as_created_on_a_broker_with_kafkas_defaults_are_fine() -> None:
         ),
         (
             changed_topics(OUTPUT, message_timestamp_after_max_ms="60000"),
-            f"{OUTPUT}: .*=60000 refuses what comes",
+            f"{OUTPUT}: .*=60000 refuses timestamps that the job accepts",
             True,
         ),
         (
@@ -141,7 +141,7 @@ def test_copies_are_compared_with_the_number_of_brokers() -> None:
     (alone,) = found_in(topics(copies=1), brokers=3)
     assert "one copy on a cluster of 3 brokers" in alone.text
     (unsafe,) = found_in(topics(copies=3), brokers=3)
-    assert "min.insync.replicas=1 with 3 copies commits what one broker has" in unsafe.text
+    assert "min.insync.replicas=1 with 3 copies loses records if the only broker that has them fails" in unsafe.text
     assert not alone.fatal
     assert not unsafe.fatal
 
@@ -151,7 +151,7 @@ def test_copies_are_compared_with_the_number_of_brokers() -> None:
     [
         ({"transaction.max.timeout.ms": "60000"}, "or use --transaction-timeout-ms 60000", True),
         ({"offsets.retention.minutes": "1440"}, "are lost while the job runs: set at least 10080", True),
-        ({"offsets.retention.minutes": "2880"}, "are lost when it rests for 48 hours", False),
+        ({"offsets.retention.minutes": "2880"}, "are lost if it is stopped for 48 hours", False),
     ],
 )
 def test_an_unsuitable_broker_is_reported_once(config: dict[str, str], message: str, fatal: bool) -> None:

@@ -1,4 +1,4 @@
-"""If the topics are no longer those of the running leases, the driver ends them; the next plan has the new topics."""
+"""If topics have changed since the leases were planned, the driver ends the leases and plans new ones."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ START = SimpleNamespace(position="earliest", timestamp_ms=None)
 
 @dataclass
 class Broker:
-    """Topics as a broker has them."""
+    """A broker with partition counts and topic ids."""
 
     partitions: dict[str, int] = field(default_factory=lambda: {"in": 4, "table": 3})
     ids: dict[str, str] = field(default_factory=lambda: {"in": "1", "table": "2", "changes": "3", "out": "4"})
@@ -43,7 +43,7 @@ class Broker:
 
 
 def planner_of(broker: Broker, command: int = -1) -> LeasePlanner:
-    """Return a planner of two groups for four tasks, which reads until when a command ends leases (ms)."""
+    """Return a planner of two groups for four tasks; `command`: time (ms) of the last command that ends leases."""
     planner = LeasePlanner.__new__(LeasePlanner)
     for name, value in {
         "spec": SimpleNamespace(
@@ -81,7 +81,7 @@ def planner(broker: Broker) -> LeasePlanner:
 
 
 def leases(planner: LeasePlanner, planned: dict[str, Any]) -> list[Lease]:
-    """Return the leases of a plan as workers read them."""
+    """Return the leases of a plan, encoded and decoded as on their way to workers."""
     offset = LeaseOffset.from_json(planned)
     assert offset is not None
     return [Lease.from_json(lease.to_json()) for lease in offset.leases(planner.whole)]
@@ -162,7 +162,7 @@ def test_a_plan_does_not_wait_for_a_control_group_that_cannot_be_read(planner: L
 
 
 class Control:
-    """The driver's side of the control group, with the lease that tasks report."""
+    """The driver's side of the control group; the test sets the lease that tasks report."""
 
     def __init__(self, planned: int, topics: str) -> None:
         self.planned = self.begun = planned
@@ -178,7 +178,7 @@ class Control:
 
 
 class Drive:
-    """A job whose tasks report a lease, as the driver's loop sees it."""
+    """A driver's loop for a job whose tasks report a lease."""
 
     def __init__(self, topics: str, trigger: Trigger = Trigger.CONTINUOUS) -> None:
         nothing: Any = None
@@ -187,7 +187,7 @@ class Drive:
         self.control: Any = Control(100, topics)
 
     def step(self) -> list[tuple[int, bool]]:
-        """Read the reports; return when each lease was planned that ends, and whether others follow."""
+        """Run one round of the loop. Return each ended lease's planning time, and whether another lease follows."""
         self.runner._observe_tasks(self.control)
         self.control.ended.clear()
         if self.runner._must_end(self.control):

@@ -1,4 +1,4 @@
-"""The changelog topic and the format of each changed row."""
+"""Each changed row is written to its store's changelog topic, in a format from which it can be restored."""
 
 from __future__ import annotations
 

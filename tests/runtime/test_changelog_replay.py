@@ -1,4 +1,4 @@
-"""Records of a changelog replay end in the tables, regardless of their size and of how reads divide them."""
+"""A changelog replay puts all records into the tables, regardless of their size and of how reads divide them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""An archive of a failed training run is discarded, since it would lack classes."""
+"""The class archive of a failed training run is discarded, because it may lack classes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A lease that advances closing times does so even if its commit fails: a rescale needs equal closing times."""
+"""If the commit that advances closing times fails, it is repeated, because a rescale needs equal closing times."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ UNTIL = 5_000
 
 
 class EndingBench(GroupBench):
-    """Its lease ends at the end of the topic, and closes everything."""
+    """A group whose lease ends at the topic's end and then closes all windows."""
 
     @property
     def lease(self) -> Lease:

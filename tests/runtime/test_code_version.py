@@ -1,4 +1,4 @@
-"""The code version changes with every change in the service's package that can change a result."""
+"""The code version changes whenever a file of the service's package changes that can affect results."""
 
 from __future__ import annotations
 

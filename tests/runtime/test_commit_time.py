@@ -1,4 +1,4 @@
-"""A commit is bounded by the processing time of its records and timers; its results do not depend on that."""
+"""A commit ends when its processing time exceeds a limit, and this limit does not change any result."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ UNENCODABLE = 13
 
 
 class Slow(Sum):
-    """Spends time on every record and timer."""
+    """Spends simulated time on every record and timer."""
 
     bench: GroupBench | None = None
 
@@ -38,7 +38,7 @@ class Slow(Sum):
 
 
 def run(bench: GroupBench) -> list[float]:
-    """Run until nothing is left; return the duration of each commit."""
+    """Run until no records or timers are left. Return the duration of each commit in seconds."""
     if not bench.group.is_open:
         bench.group.open(bench.lease)
     took, begun = [], bench.monotonic()
@@ -49,7 +49,7 @@ def run(bench: GroupBench) -> list[float]:
 
 
 def new_bench(partitions: int) -> GroupBench:
-    """Return a task whose partitions hold records of interleaved times, some of which can't be decoded."""
+    """Return a task whose partitions have records with interleaved timestamps, some of them undecodable."""
     bench = GroupBench(Slow, partitions=partitions)
     for number in range(COUNT):
         key, partition = f"key-{number % 50}", number % partitions
@@ -113,7 +113,7 @@ def test_slow_timers_are_committed_in_time(how: str, monkeypatch: pytest.MonkeyP
 
 
 def test_timers_that_make_a_commit_too_large_fire_with_the_next(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Without the bound, finals of many windows at once would use up the memory in every attempt."""
+    """Without this limit, the final results of many windows at once would exhaust the memory at every retry."""
     monkeypatch.setattr("forebay.processor.steps._MOST_FIRED_OUTPUTS", 99)
     bench = GroupBench(Slow)
     bench.feed(*((f"key-{number}", number, 1) for number in range(COUNT)))
@@ -124,7 +124,7 @@ def test_timers_that_make_a_commit_too_large_fire_with_the_next(monkeypatch: pyt
 
 
 class Unencodable(JsonCodec):
-    """Encodes rows at the end of a commit; one of them can't be encoded."""
+    """A codec that encodes rows at the end of a commit and rejects one of them."""
 
     is_frozen = True
 
@@ -141,7 +141,7 @@ def test_a_row_that_cannot_be_encoded_does_not_make_commits_of_one_record(monkey
     monkeypatch.setattr(Slow, "bench", bench)
     bench.feed(*((f"key-{n}", n, UNENCODABLE if n == 100 else 1) for n in range(COUNT)))
     took = run(bench)
-    # The records of the commit with that row are processed twice.
+    # The records of the commit that contains this row are processed twice.
     assert len(took) <= COUNT * SLOW_SECONDS / PROCESSING_SECONDS + 3
     assert max(took) < 2 * PROCESSING_SECONDS + 3
     (error,) = bench.errors()

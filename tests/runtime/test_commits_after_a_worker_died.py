@@ -1,4 +1,4 @@
-"""After a worker died for lack of memory commits are smaller; once workers work on, a new query has larger ones."""
+"""After a worker ran out of memory, commits are smaller. Once workers are stable, a new query has larger ones."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The position of a task after its changelogs were replayed, and changelogs that contradict the checkpoint."""
+"""A task resumes from the position in its changelogs, and stops if this contradicts the checkpoint."""
 
 from __future__ import annotations
 

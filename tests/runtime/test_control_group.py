@@ -1,4 +1,4 @@
-"""Workers report to the driver in the control group's offsets, here with a broker that keeps them in memory."""
+"""Workers report to the driver, and drivers command workers, in the offsets of the control group."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from forebay.runtime.protocol.lease import Lease
 from forebay.runtime.spark import control
 from forebay.runtime.spark.control import DriverControl, WorkerControl
 from forebay.runtime.spec import JobSpec
-from forebay.runtime.task.figures import TaskFigures
+from forebay.runtime.task.statistics import TaskFigures
 
 KAFKA = KafkaSettings(bootstrap_servers="nowhere:1", schema_registry_url="http://nowhere")
 LEASE = Lease("checkpoint", number=1, group=0, groups=1, tasks=2, planned_at=5, start={"user_activity": (0, 0)})
 
 
 class ControlGroup:
-    """A consumer of a group whose offsets are stored here."""
+    """A consumer of a group whose offsets are in memory."""
 
     def __init__(self) -> None:
         self.offsets: dict[tuple[str, int], Any] = {}

@@ -1,4 +1,4 @@
-"""A call has a deadline."""
+"""A call that does not return before its deadline is abandoned."""
 
 from __future__ import annotations
 

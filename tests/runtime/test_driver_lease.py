@@ -1,4 +1,4 @@
-"""When a driver may run its job: it is the only one with the Lease, or the Lease can't be used."""
+"""A driver runs its job only while it holds the Kubernetes Lease, or if Leases can't be used."""
 
 from __future__ import annotations
 

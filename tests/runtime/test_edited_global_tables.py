@@ -1,4 +1,4 @@
-"""If statements come and go, each sub-topology looks up the rows of a global table that it has read, and no others."""
+"""When statements are added and removed, each sub-topology still has the right rows of a global table."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from tests.runtime.continued import Edited
 
 
 def lookups(*names: str) -> Callable[[Topology], None]:
-    """Return the statements that look up the value of each record in one global table: `x` reads topic x."""
+    """Return a function that adds a lookup in one global table for the records of each named topic."""
 
     def add(topology: Topology) -> None:
         rows = topology.global_table("g", str, store="g")
@@ -39,7 +39,7 @@ def values(driver: TestDriver) -> list[Any]:
 
 
 def look_up(edited: Edited, statements: Sequence[Callable[[Topology], None]], *asked: tuple[str, str]) -> list[Any]:
-    """Start the job, look up rows, and return the results."""
+    """Start the job, send one record per lookup (topic, row), and return the results."""
     driver = edited.start(*statements)
     for name, what in asked:
         driver.pipe("k", what, name, 1)
@@ -48,7 +48,7 @@ def look_up(edited: Edited, statements: Sequence[Callable[[Topology], None]], *a
 
 @pytest.mark.parametrize("tasks", [1, 2])
 def test_a_copy_that_was_not_filled_for_a_while_is_filled_again(tasks: int) -> None:
-    """Without `a`, `b` fills the table's own store, and its copy falls behind."""
+    """While `a` is removed, `b` fills the table's own store, and the copy that `b` used before falls behind."""
     edited = Edited(tasks)
     edited.send("g", "one", "1", 1)
     assert look_up(edited, [lookups("a", "b")], ("a", "one"), ("b", "one")) == ["one=1", "one=1"]
@@ -122,7 +122,7 @@ def left_by(position: TaskPosition, rows: list[tuple[bytes, bytes]]) -> Written:
 
 
 def test_a_store_that_another_sub_topology_has_filled_since_is_filled_again() -> None:
-    """The other one may have been stopped before it had read the table to the end."""
+    """The other sub-topology may have stopped before it had read the table to the end."""
     record, ends = (b"\x01kind\0g", b"KeyValueStore"), (("g", 0, 7),)
     positions = [
         TaskPosition("here", 5, ends=(*ends, (name, 0, 1)), sub_topology=name, global_stores=(("g", "g"),))

@@ -1,4 +1,4 @@
-"""Timers of a statement that is removed fire once it is back: they wait for it, or go where its store goes."""
+"""Timers of a removed statement fire after the statement is added again, in the task that then has its store."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""An admin client's answer about a partition is used only after the consumer has returned something of it."""
+"""A partition's end from the admin client is used only after the consumer has returned an event of that partition."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 from confluent_kafka import TopicPartition
 
+from forebay.kafka import partition_ends
 from forebay.runtime.errors import Unavailable
 from forebay.runtime.task.inputs import TaskInput
 from forebay.runtime.task.partition_queue import InputPartition
@@ -26,7 +27,7 @@ def record(place: Place, time: int) -> Record:
 
 
 class Broker:
-    """A consumer that returns the given records, and an admin client that returns the given ends."""
+    """A consumer and an admin client that return the records and ends that the test sets."""
 
     def __init__(self) -> None:
         self.arrived: list[Record | EndEvent] = []
@@ -91,7 +92,8 @@ def test_a_task_does_not_wait_for_a_partition_that_the_consumer_found_empty() ->
     assert take(item) == ["food_orders"]
 
 
-def test_an_answer_that_is_no_offset_is_no_end() -> None:
+def test_an_answer_that_is_no_offset_is_no_end(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(partition_ends, "_PATIENCE_SECONDS", 0.0)
     broker, reader, _item = open_reader()
     broker.arrived = [record(ORDERS, 1_000), record(PRICES, 2_000)]
     broker.says = {ORDERS: 1, PRICES: -1}

@@ -1,4 +1,4 @@
-"""If too many records of a task fail, it stops before it commits any of them; a few failures never stop it."""
+"""A task stops before a commit in which too many records failed. A few failures never stop it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A record of `.errors` is sent again unchanged, or the reason why it can't be is reported."""
+"""A replay sends a record of `.errors` again unchanged, or reports why it can't."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ class Record:
 
 
 def failed_record(record: Record, error: str = "no field id", room: Room | None = None) -> Any:
-    """Return the error record that a job writes, as it is read back."""
+    """Return the error record that a job writes, as a message of the client."""
     side = error_record(record, "service", "decode", ValueError(error), 5, room)
     return Record(side.key, side.value, side.headers, "service.errors", 0, side.timestamp)
 

@@ -1,4 +1,4 @@
-"""A replay ends even if records fail again; those are for the next replay."""
+"""A replay of `.errors` ends even if its records fail again. The next replay sends those."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ MOST_TRANSACTIONS = 20
 
 @dataclass
 class Message:
-    """A record of `.errors`, or the event that there is none behind `offset_`."""
+    """A record of `.errors`, or the end-of-partition event at `offset_`."""
 
     partition_: int
     offset_: int
@@ -49,10 +49,10 @@ class Message:
 
 @dataclass
 class PoisonedJob:
-    """A broker and a running job: each record that is sent to the job fails at once.
+    """A broker and a running job, in which each replayed record fails at once.
 
     Args:
-        ends: of the partitions of `.errors`.
+        ends: End offset of each partition of `.errors`.
     """
 
     ends: list[int]

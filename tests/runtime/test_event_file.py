@@ -1,4 +1,4 @@
-"""A job's starts, restarts and ends are in a file next to its log, from which console and status take its state."""
+"""A job's starts, restarts and ends are in a file next to its log, which the console and `status` read."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from forebay.console.verdicts import State, judge
 from forebay.http.health import Health
 from forebay.kafka.settings import KafkaSettings
 from forebay.runtime.observability.event_file import EventFile, is_process_alive, record_events
-from forebay.runtime.task.figures import TaskFigures
+from forebay.runtime.task.statistics import TaskFigures
 
 KAFKA = KafkaSettings(bootstrap_servers="broker:9092", schema_registry_url="http://registry:8081")
 COMMAND = "`forebay run shop`"
@@ -76,7 +76,7 @@ def test_a_process_that_was_killed_wrote_no_end(tmp_path: Path) -> None:
     path.write_text(json.dumps({**file.read()[0], "process_since": 1.0}) + '\n{"at_ms": 17')
     verdict = judge(Reports(), file.read(), COMMAND, 0)
     assert verdict.state is State.DOWN
-    assert "wrote no reason" in verdict.reason
+    assert "ended before a task began, without a reason" in verdict.reason
     silent = judge(reports_at(int(file.read()[0]["at_ms"]) + 1), file.read(), COMMAND, 10**13)
     assert silent.state is State.DOWN
     assert "reported nothing" in silent.reason

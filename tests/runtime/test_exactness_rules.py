@@ -182,7 +182,25 @@ def test_idle_time_does_not_pass_while_a_foreign_transaction_is_open(bench: Grou
     transaction = coordinator.verify("foreign", epoch, place)
     bench.broker.append(("numbers", 0), b"a", b"[]", 20, None, transaction)
     assert bench.run(idle_seconds=10) == 0
-    assert bench.group._idleness.hidden == {("numbers", 0): 1}
+    assert bench.outputs() == [("a", Total(1, 1))]
+
+
+def test_idle_time_does_not_pass_while_records_are_unread(bench: GroupBench, monkeypatch: pytest.MonkeyPatch) -> None:
+    bench.feed(("a", 10, 1))
+    bench.run()
+    bench.feed(("a", 20, 2))
+
+    def read_nothing(seconds: float, most: int) -> int:
+        bench.wait(seconds)
+        return 0
+
+    with monkeypatch.context() as frozen:
+        # The process was frozen, and its client has not fetched yet what arrived in the meantime.
+        frozen.setattr(bench.group._reader, "read", read_nothing)
+        bench.wait(10)
+        assert not bench.group.cycle(bench.lease, 0.1)
+    bench.run()
+    assert bench.outputs() == [("a", Total(1, 1)), ("a", Total(3, 2))]
 
 
 def test_timers_due_by_a_record_fire_before_it_in_order(bench: GroupBench) -> None:

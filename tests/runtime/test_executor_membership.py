@@ -1,4 +1,4 @@
-"""When a driver waits for executors, and when it redistributes its tasks."""
+"""When a driver stops waiting for executors, and when it redistributes its tasks among them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""If no node has room for an executor's successor, the executor's leases end at once, so that its pod makes room."""
+"""If no node has room for an executor's replacement, its leases end at once, so that its pod frees the memory."""
 
 from __future__ import annotations
 
@@ -88,7 +88,7 @@ def test_the_states_come_from_the_pods_of_the_deployment(api: FakeApi) -> None:
 
 
 class Runner:
-    """Notes what the watch of the executors asks for."""
+    """Records the calls of the executor watch."""
 
     def __init__(self) -> None:
         self.calls: list[str] = []

@@ -1,4 +1,4 @@
-"""If opening a group fails, its next opening starts from the state of its tables, as if it were the first."""
+"""If opening a group fails, it can be opened again without losing or repeating anything."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ def test_a_worker_whose_lease_has_ended_fences_no_other_worker() -> None:
 
 
 def moves(tasks: Sequence[StateTask], inputs: object, tails: Sequence[Tail], former: object) -> list[PlannedMove]:
-    """Plan to move a row here after the first commit."""
+    """Plan one move after the first commit: a row that another task had."""
     (task,), (tail,) = tasks, tails
     position = tail.position or task.position
     if position.n != 1:

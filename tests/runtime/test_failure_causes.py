@@ -1,4 +1,4 @@
-"""A failed query is reported in one line, that of the most specific cause."""
+"""A failed query is reported in one line, which names the most specific cause."""
 
 from __future__ import annotations
 
@@ -40,4 +40,4 @@ def test_the_line_that_names_the_failure_is_given(text: str, cause: str) -> None
 
 @pytest.mark.parametrize("text", [f"{PREFIX} SQLSTATE: XXKST\n=== Streaming Query ===\n", ""])
 def test_a_process_without_output_is_reported_as_such(text: str) -> None:
-    assert "ended without a word" in cause_of(text)
+    assert "ended without an error message" in cause_of(text)

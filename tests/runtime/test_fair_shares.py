@@ -1,4 +1,4 @@
-"""Every task has its share of a commit's records, so that a job's sub-topologies advance together."""
+"""Each task may use a share of a commit's records, so that a job's sub-topologies advance together."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def test_a_task_never_has_more_than_waits_but_for_one() -> None:
 
 
 def _used_at_the_first_output(read_ahead: int) -> int:
-    """Return the number of used input records when the last of three sub-topologies forwarded something."""
+    """Return the number of processed input records when the last of three sub-topologies first forwards a record."""
     world = World(Setup("chain", partitions=4, tasks=4, records=600, read_ahead=read_ahead), seed=1)
     while not world.broker.committed(OUTPUT):
         world.turn()

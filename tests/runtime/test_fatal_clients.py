@@ -1,4 +1,4 @@
-"""After a fatal error of its producer or consumer a worker ends, since this is not a temporary outage."""
+"""A worker ends after a fatal error of its producer or consumer, because retrying can't help."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ CALLS = ["begin_transaction", "produce", "flush", "send_offsets_to_transaction",
 
 
 class Failing(MemoryProducer):
-    """Fails in one of its calls, and from then on in `begin_transaction`, as librdkafka does."""
+    """A producer that fails in one call, and from then on in `begin_transaction`, as librdkafka does."""
 
     call = ""
     error = KafkaError(KafkaError._FATAL, fatal=True)
@@ -136,7 +136,7 @@ def test_a_consumer_that_can_not_be_used_any_more_ends_the_worker() -> None:
 def test_an_unusable_producer_is_not_mistaken_for_an_unresponsive_broker(
     bench: GroupBench, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """As it appears while records wait in the client's queue."""
+    """The fatal error occurs while records wait in the client's queue, so a time-out is reported first."""
     consumer: Any = MemoryConsumer(bench.broker, lambda _: None, bench.wait)
     new: Any = lambda: Failing(bench.broker, "app-group-0", bench.at)  # noqa: E731
     producer = GroupProducer(consumer, new, Destinations("errors", "late", {}, Partitioner(1)))

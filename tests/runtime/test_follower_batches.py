@@ -1,4 +1,4 @@
-"""A commit is applied as a whole, and a position never without its rows."""
+"""A follower applies each commit as a whole, and never a position without its rows."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ ROWS, POSITIONS = ("app-rows-changelog", 0), ("app-0-task", 0)
 
 
 class Task(FollowedTask):
-    """Records the ends of commits that it got."""
+    """Records the end offsets up to which commits are complete."""
 
     def __init__(self) -> None:
         super().__init__(ChangelogRows({"rows": ROWS[0]}, POSITIONS[0]))
@@ -32,7 +32,7 @@ class Task(FollowedTask):
 
 
 class Broker(Follower):
-    """A follower with given ends of its partitions: last stable offsets, and high watermarks."""
+    """A follower whose last stable offsets (`stable`) and high watermarks (`written`) the test sets."""
 
     def __init__(self) -> None:
         self.task = Task()
@@ -71,7 +71,7 @@ def test_rows_wait_for_their_position() -> None:
 
 
 class Stop(threading.Event):
-    """Ends after so many rounds; records the pauses between them without sleeping."""
+    """A stop event that is set after `rounds` pauses. It records each pause without sleeping."""
 
     def __init__(self, rounds: int) -> None:
         super().__init__()

@@ -1,4 +1,4 @@
-"""A follower that was cut off for longer than changelogs keep deletes starts over, as it may have missed some."""
+"""A follower that was cut off for longer than changelogs keep deletes starts over, because it may have missed some."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ DAY = 86_400.0
 
 
 class Clocks:
-    """Wall clock and monotonic clock; only the first advances while a machine sleeps."""
+    """A wall clock and a monotonic clock. Only the wall clock advances while a machine sleeps."""
 
     def __init__(self) -> None:
         self.wall = self.monotonic = 1_000.0
@@ -53,7 +53,7 @@ class Task(FollowedTask):
 
 
 class Quiet(Follower):
-    """A follower of changelogs that are not written; reading takes `reading` seconds."""
+    """A follower of changelogs without new records. Each read takes `reading` seconds."""
 
     def __init__(self, clocks: Clocks) -> None:
         self.task = Task(ChangelogRows({}, "app-0-task"))
@@ -133,7 +133,7 @@ def test_a_first_reading_may_take_as_long_as_it_takes() -> None:
 
 
 class Admin:
-    """Returns the topics' configuration, or refuses to."""
+    """An admin client that returns the topics' configuration, or is not authorized to."""
 
     def __init__(self, kept: dict[str, str] | None) -> None:
         self._kept = kept
@@ -159,7 +159,7 @@ def test_the_shortest_time_of_all_changelogs_counts_and_kafkas_default_where_it_
 
 
 def deliver(record: PipedRecord) -> Any:
-    """Return a record as the client does: without an error."""
+    """Return a record as a message of the client, without an error."""
     return SimpleNamespace(
         error=lambda: None,
         **{name: getattr(record, name) for name in ("topic", "partition", "offset", "key", "value", "timestamp")},
@@ -167,7 +167,7 @@ def deliver(record: PipedRecord) -> Any:
 
 
 class Gathering(Task):
-    """Records its arguments."""
+    """Records the offsets of the records that it receives."""
 
     def __init__(self) -> None:
         super().__init__(ChangelogRows({}, "app-0-task"))

@@ -1,4 +1,4 @@
-"""If another program wrote the offset metadata, the job stops with the remedy, regardless of the content."""
+"""If another program has written any other offset metadata, the job stops and reports the remedy."""
 
 from __future__ import annotations
 

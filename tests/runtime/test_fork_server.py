@@ -1,4 +1,4 @@
-"""A forked process has all that a started Python has (command, streams, environment), and ends as its streams do."""
+"""A forked process has the command, streams and environment of a normally started Python, and ends with its streams."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def serve(place: Path) -> Iterator[dict[str, str]]:
-    """Yield an environment with a fork server."""
+    """Yield an environment in which Python processes are forked by a fork server."""
     environment = dict(os.environ)
     with closing(Started(environment)) as started:
         environment["SERVER"] = str(started.server.pid)
@@ -123,7 +123,7 @@ def test_pyarrow_imports_no_pandas_and_knows_of_it_once_it_is_imported(serve: di
 
 
 def waiting(serve: dict[str, str], *arguments: str) -> tuple[subprocess.Popen[str], psutil.Process]:
-    """Return a waiting process and its fork."""
+    """Start a process that waits for input. Return it and its fork."""
     process = spawn(serve, "-m", "waits", *arguments)
     assert process.stdout is not None
     assert process.stdout.readline() == "waits\n"

@@ -10,7 +10,7 @@ from prometheus_client import CollectorRegistry
 from forebay.queries.metrics import QueryMetrics
 from forebay.runtime.maintenance.standby_metrics import StandbyMetrics
 from forebay.runtime.observability.metrics import JobMetrics
-from forebay.runtime.task.figures import TaskFigures
+from forebay.runtime.task.statistics import TaskFigures
 
 PLACE = {"stage": "1", "task": "3"}
 FORMER = [

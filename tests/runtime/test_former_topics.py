@@ -1,4 +1,4 @@
-"""Changelogs of former sub-topologies are read by the tasks that own their partitions, or not at all."""
+"""Changelogs of removed sub-topologies are read only if they have as many partitions as the job has tasks."""
 
 from __future__ import annotations
 

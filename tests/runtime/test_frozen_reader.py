@@ -1,11 +1,11 @@
-"""A process that was frozen after it read the partitions' ends reads them again before its next read."""
+"""If a process was frozen, its known partition ends are outdated, so it looks them up again before it uses records."""
 
 from __future__ import annotations
 
 from types import SimpleNamespace
 from typing import Any
 
-from forebay.runtime.task.gathering import Gathering
+from forebay.runtime.task.fetching import Gathering
 from forebay.runtime.task.inputs import TaskInput
 from forebay.runtime.task.pacing import Limits, Pacing
 from forebay.runtime.task.partition_queue import InputPartition
@@ -13,7 +13,7 @@ from tests.runtime.records import give
 
 
 class Broker:
-    """Clicks and prices, some of which arrive at each read; the process is frozen before the second read."""
+    """A reader that receives some clicks and prices at each read. The process is frozen before the second read."""
 
     def __init__(self, frozen_seconds: float) -> None:
         self.now = 100.0
@@ -55,7 +55,7 @@ def open_reader(broker: Broker, sends: tuple[str, ...] = ()) -> tuple[Gathering,
 
 def gather_input(broker: Broker) -> TaskInput:
     gathering, item = open_reader(broker)
-    gathering.gather(1.0, goes_on=False)
+    gathering.gather(1.0, left_records=False)
     return item
 
 
@@ -72,17 +72,17 @@ def test_a_task_says_that_it_has_caught_up_only_after_it_has_looked() -> None:
     broker = Broker(frozen_seconds=0.0)
     broker._reads, broker._ends = [((1,), (1,)), ((), ()), ((), ())], [(1, 1), (2, 1)]
     gathering, item = open_reader(broker, sends=("next",))
-    gathering.gather(0.1, goes_on=False)
+    gathering.gather(0.1, left_records=False)
     assert len(item.ready(99)) == 2
     assert has_caught_up(item)
     broker.now += 16.0
-    gathering.gather(0.0, goes_on=False)
+    gathering.gather(0.0, left_records=False)
     assert broker.looks == 2
     assert not has_caught_up(item), "a record had come that it did not know"
 
 
 def has_caught_up(item: TaskInput) -> bool:
-    """Return whether it has; in a property, the type checker would take the first assertion as lasting."""
+    """Return `is_caught_up`. A function, because mypy would narrow the property after the first assertion."""
     return item.is_caught_up
 
 

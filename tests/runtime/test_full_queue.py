@@ -1,4 +1,4 @@
-"""If a producer's queue is full, the commit waits: every record is sent once, in order."""
+"""If a producer's queue is full, the commit waits, so that every record is sent once and in order."""
 
 from __future__ import annotations
 
@@ -77,7 +77,7 @@ def test_all_is_sent_once_and_in_order(room: int, monkeypatch: pytest.MonkeyPatc
 
 
 class Forgetful:
-    """A producer that sends nothing before it gets the partition leaders again."""
+    """A producer that sends nothing until its request number `asks` for the partition leaders is answered."""
 
     def __init__(self, asks: int) -> None:
         self.asks, self.asked, self.now = asks, 0, 0.0
@@ -108,7 +108,7 @@ def test_while_nothing_is_sent_the_client_asks_for_partition_leaders(
 
 
 class Answered:
-    """A client that is answered from the `first` request on."""
+    """A client that gets no answers before its request number `first`."""
 
     def __init__(self, first: int) -> None:
         self.left = first - 1

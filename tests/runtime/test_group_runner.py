@@ -1,4 +1,4 @@
-"""A group's loop on its thread survives its lease by a grace, rolls failures back, and ends when it must."""
+"""A group's loop survives its lease for a grace period, rolls back after failures, and ends when it must."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def lease(number: int) -> Lease:
 
 @dataclass
 class Group:
-    """A group with scripted cycles (with the part of `TaskGroup` that is used)."""
+    """A fake `TaskGroup` whose cycles raise the errors that the test sets."""
 
     is_open: bool = False
     is_finished: bool = False
@@ -38,7 +38,7 @@ class Group:
     turned: threading.Event = field(default_factory=threading.Event)
 
     asked: Callable[[], None] = lambda: None
-    """Called while the broker is asked, before other producers are fenced."""
+    """Called while the group is opened, before other producers are fenced."""
 
     def open(self, lease: Lease, may_fence: Callable[[], bool]) -> None:
         self.asked()
@@ -295,13 +295,13 @@ def test_a_loop_that_has_ended_answers_nothing(bench: Bench) -> None:
 
 @dataclass
 class Busy:
-    """A call on the loop's thread that takes as long as a test wants."""
+    """A call on the loop's thread that lasts until the test ends it."""
 
     begun: threading.Event = field(default_factory=threading.Event)
     may_end: threading.Event = field(default_factory=threading.Event)
 
     def occupy(self, runner: GroupRunner) -> None:
-        """Keep a loop busy."""
+        """Start the call on a loop's thread."""
         threading.Thread(target=runner.between_commits, args=(self.run,), daemon=True).start()
         assert self.begun.wait(20)
 

@@ -1,4 +1,4 @@
-"""After another worker has taken over a group, the previous owner trusts nothing that it reads."""
+"""After another worker has taken over a group, the previous owner discards what it reads from the broker."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from tests.runtime.simulator.world import World
 
 
 def open_group(world: World) -> TaskGroup:
-    """Return a worker's group that has just taken over."""
+    """Return a group that a new worker has just opened."""
     lease = world.driving.lease(0)
     group = build(world, lease, Store().storage(), lambda _: None)
     group.open(lease)

@@ -1,4 +1,4 @@
-"""Users' headers pass through a job regardless of their names, and are never mistaken for Forebay's own."""
+"""Users' headers pass through a job unchanged, even if they have the names of Forebay's internal headers."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ import pytest
 
 from forebay.builder import Topology
 from forebay.processor import Context, Processor
-from forebay.processor.forwarded import SENDER, SEPARATOR, forwarded_headers, own_headers
 from forebay.processor.messages import Headers
+from forebay.processor.repartition_headers import SENDER, SEPARATOR, forwarded_headers, own_headers
 from forebay.runtime.protocol.times import TIME, TaskTime, announced_time, data_headers, time_headers
 from forebay.runtime.task.error_rate import describe_error
 from forebay.runtime.task.repartition_queue import RepartitionPartition
@@ -38,7 +38,7 @@ OWN: list[Headers] = [
 
 
 class Seen(Processor[str, str]):
-    """Forwards a text of its record's headers, with the same headers; fails on `fail`."""
+    """Forwards the record's headers, both as text and as headers. Fails on the value `fail`."""
 
     def process(self, event: str, ctx: Context[str]) -> None:
         if event == "fail":
@@ -87,7 +87,7 @@ def test_they_are_kept_on_records_that_fail_behind_a_repartition_or_come_too_lat
 
 
 def own(headers: dict[str, str], prefix: str) -> dict[str, str]:
-    """Return the headers, without those that explain why a record is here."""
+    """Return the headers without those that explain why the record failed or was late."""
     return {name: text for name, text in headers.items() if not name.startswith(prefix)}
 
 

@@ -1,4 +1,4 @@
-"""The answers of a job's /healthz and /readyz."""
+"""A job without progress fails its liveness check. A job that has ended does not, because others share its process."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Quantiles are within their bucket, increase with the share, and cover the time between two polls."""
+"""A quantile lies in the bucket of its value and increases with its share. Differences cover the time between polls."""
 
 import math
 

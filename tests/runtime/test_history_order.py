@@ -1,4 +1,4 @@
-"""Rows of a history are processed in the order in which a job merges the same partitions."""
+"""A backfill processes rows in the order in which a job merges the same partitions."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def sort_rows(topics: Topics) -> list[HistoryRow]:
 
 
 def take_each(item: TaskInput) -> Iterator[Place]:
-    """Yield the records whose turn has come, one by one."""
+    """Yield the positions of the records that are ready, one by one."""
     while True:
         taken = [message for stream in item.ready(1) for message in stream]
         if not taken:

@@ -1,4 +1,4 @@
-"""Idle connections and unfinished requests don't delay other clients' answers."""
+"""Idle connections and unfinished requests do not delay the answers to other clients."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The HTTP server: limits, encryption, and clients that disconnect."""
+"""The HTTP server enforces limits, supports TLS, and handles clients that disconnect."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def start() -> Iterator[Start]:
 
 
 def exchange(server: HttpServer, request: bytes) -> bytes:
-    """Send raw bytes; return everything until the server closes the connection."""
+    """Send raw bytes. Return everything that the server sends until it closes the connection."""
     with socket.create_connection((HOST, server.port), timeout=30) as raw:
         raw.sendall(request)
         received = b""
@@ -86,7 +86,7 @@ def test_a_page_whose_name_leads_here_is_not_answered(start: Start, host: bytes,
 )
 def test_unfair_requests_are_refused_and_others_are_answered(request_: bytes, status: bytes, start: Start) -> None:
     server = start(fine)
-    with contextlib.suppress(ConnectionError):  # it may end the connection before it has read all of this
+    with contextlib.suppress(ConnectionError):  # the server may close the connection before it has read all of this
         exchange(server, b"GET /" + b"x" * 2_000_000 + b" HTTP/1.1\r\nHost: [::1]\r\nConnection: close\r\n\r\n")
     assert exchange(server, request_).split(b" ")[1] == status
     connection = http.client.HTTPConnection(HOST, server.port, timeout=30)

@@ -1,4 +1,4 @@
-"""A task takes the record with the smallest timestamp, and waits for partitions that are known to have more records."""
+"""A task processes the record with the smallest timestamp, and waits for partitions with records not yet received."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ def partition(topic: str = "t", number: int = 0, rank: int = STREAM, until: int 
 
 
 def take(task: TaskInput, most: int = 100) -> list[list[int]]:
-    """Return the timestamps of the taken records, by stream."""
+    """Return the timestamps of up to `most` ready records, by stream."""
     return [[message.timestamp()[1] for message in stream] for stream in task.ready(most)]
 
 
@@ -114,22 +114,24 @@ def test_a_task_waits_for_a_sender_up_to_its_announced_time() -> None:
 
 
 def caught_up(task: TaskInput) -> bool:
-    """Return whether it is now; in a property, the type checker would take the first assertion as lasting."""
+    """Return `is_caught_up`. A function, because mypy would narrow the property after the first assertion."""
     return task.is_caught_up
 
 
 def test_it_is_caught_up_when_all_is_used_and_all_senders_say_so() -> None:
     part = RepartitionPartition(REPARTITION, 0, ["0-0", "0-1"], (), 0)
     task = TaskInput([], [part])
-    announce_time(part, 0, "0-0", TaskTime(5, caught_up=True, idle_ms=900))
-    part.reach_end(1)
-    assert not caught_up(task)
-    announce_time(part, 1, "0-1", TaskTime(5, caught_up=True, idle_ms=400))
+    for offset in (0, 1):
+        announce_time(part, offset, "0-0", TaskTime(5, caught_up=True, idle_ms=900))
     part.reach_end(2)
+    assert not caught_up(task)
+    for offset in (2, 3):
+        announce_time(part, offset, "0-1", TaskTime(5, caught_up=True, idle_ms=400))
+    part.reach_end(4)
     assert caught_up(task)
     assert task.idle_ms == 400
-    forward(part, 2, "0-1", 9)
-    part.reach_end(3)
+    forward(part, 4, "0-1", 9)
+    part.reach_end(5)
     assert not caught_up(task)
     assert task.idle_ms == 0
 

@@ -1,4 +1,4 @@
-"""Java's options: the archive of Spark's classes only if it exists; given options follow the job's."""
+"""Java gets the archive of Spark's classes only if it exists. The user's Java options follow those of the job."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Spark's JVM is started so that a SIGTERM to all of the driver's processes is handled by the driver."""
+"""Spark's JVM ignores a SIGTERM that is sent to all of the driver's processes, so that the driver can shut it down."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The JVM of a killed driver may survive it; the next driver waits for its end."""
+"""The JVM of a killed driver may survive it, so the next driver waits for its end."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from forebay.runtime.errors import StopJob
 
 
 class Jvm:
-    """A JVM whose lock is free after so many attempts."""
+    """A JVM that gets the lock after `attempts` failed attempts."""
 
     def __init__(self, attempts: int) -> None:
         self.attempts, self.opened, self.closed = attempts, "", False

@@ -1,4 +1,4 @@
-"""A store's conversion is killed at any step, with or without a snapshot; the next process reads what was committed."""
+"""If a store's conversion is killed at any step, with or without a snapshot, a new process has the committed rows."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from forebay.runtime.errors import StateConflict
 from forebay.runtime.maintenance.rescale import refuse_other_kinds
 from forebay.runtime.maintenance.standby import TaskCopy
 from forebay.stores import KeyValueStore, TimestampedKeyValueStore, VersionedKeyValueStore
-from forebay.stores.copies import CopyTable
 from forebay.stores.kinds import OnChange
+from forebay.stores.standby_tables import CopyTable
 from tests.runtime.group_bench import GroupBench
 from tests.runtime.simulator.worker import Crashed
 from tests.runtime.task_records import Number, Total
@@ -23,7 +23,7 @@ pytestmark = pytest.mark.long
 
 
 class Plain(Processor[Number, Total]):
-    """Stores the last amount of a key, and forwards it for an amount of 0; an amount of -1 deletes it."""
+    """Stores the last amount of a key. An amount of 0 forwards it, and -1 deletes it."""
 
     totals = KeyValueStore("totals", Total)
 
@@ -80,7 +80,7 @@ def job_of(kind: type[AnyProcessor], *, has_snapshot: bool) -> GroupBench:
 
 
 def release(bench: GroupBench, kind: type[AnyProcessor], on_change: OnChange) -> None:
-    """Continue in a new process, whose tables hold only the snapshot's rows."""
+    """Continue in a new process that runs this processor and has only the snapshot's rows in its tables."""
     bench.group.abandon()
     bench.processor = kind
     bench.engine = dataclasses.replace(bench.engine, on_change=on_change)
@@ -88,7 +88,7 @@ def release(bench: GroupBench, kind: type[AnyProcessor], on_change: OnChange) ->
 
 
 def kill_at(bench: GroupBench, step: int) -> bool:
-    """Run until a step and end there; return whether there was such a step."""
+    """Run and end at the fault point number `step`. Return whether the run reached it."""
     steps = itertools.count()
 
     def at(point: str) -> None:

@@ -1,4 +1,4 @@
-"""What a driver asks of the Kubernetes API, and what it makes of each answer."""
+"""A driver's requests to the Kubernetes API, and how it interprets each answer."""
 
 from __future__ import annotations
 

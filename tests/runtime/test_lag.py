@@ -1,4 +1,4 @@
-"""Lag counts records after a task's own positions that it has not committed, without transaction markers."""
+"""Lag is the number of records that a task has not committed yet, not counting transaction markers."""
 
 from __future__ import annotations
 
@@ -7,10 +7,10 @@ import json
 import pytest
 
 from forebay.runtime.observability.reported_lag import FRESH_SECONDS, ReportedLag
-from forebay.runtime.task.figures import TaskFigures
 from forebay.runtime.task.inputs import TaskInput
 from forebay.runtime.task.lag import measure_lag
 from forebay.runtime.task.partition_queue import InputPartition
+from forebay.runtime.task.statistics import TaskFigures
 from tests.runtime.records import give
 
 MERGED = pytest.mark.parametrize("partitions", [1, 2])

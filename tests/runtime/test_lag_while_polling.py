@@ -1,7 +1,7 @@
-"""Another thread learns where the partitions end while the loop waits for records.
+"""Another thread can read the partitions' ends while the loop waits for records.
 
-confluent-kafka serves one thread at a time, and a thread that waits for its turn may never get it while another one
-polls again and again. A lease would hold on for minutes after the driver ended it.
+confluent-kafka serves one thread at a time, and a waiting thread may starve while another thread polls repeatedly. A
+lease would then last for minutes after the driver ended it.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from forebay.runtime.worker.reader import GroupReader
 
 
 class Client:
-    """A consumer without records, whose `poll` lasts until it is released."""
+    """A consumer without records, whose `poll` returns when the test releases it."""
 
     def __init__(self) -> None:
         self.polls, self.released = threading.Event(), threading.Event()

@@ -1,4 +1,4 @@
-"""Quantiles cover the last minute; older slow records do not stay in them."""
+"""Latency quantiles cover the last minute, so that older slow records do not distort them."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import pytest
 from prometheus_client import CollectorRegistry
 
 from forebay.runtime.observability.latencies import LAST_MINUTE, NAME, Latencies
-from forebay.runtime.task.figures import LATENCY_MS, TaskFigures
+from forebay.runtime.task.statistics import LATENCY_MS, TaskFigures
 
 
 class Clock:

@@ -1,4 +1,4 @@
-"""A driver waits for leases that it ends, but not for ever: a command or a worker may not get through."""
+"""A driver waits for the leases that it ends, up to a time limit, because its command may not reach every worker."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ def test_with_commands_a_job_that_ends_waits_for_the_last_snapshots(end: LeaseEn
 
 
 def late(end: LeaseEnd, clock: Clock, seconds: float, begun: int = 100) -> str:
-    """Observe for some time that a command at 200 ends leases, and return what hinders the next ones."""
+    """Observe for some time leases that do not end after a command at 200. Return the reported hindrance."""
     for _ in range(round(seconds)):
         end.observe(command=200, planned=100, begun=begun)
         clock.now += 1
@@ -151,7 +151,7 @@ class Query:
 
 
 class Control:
-    """The driver's side of the control group; a broker that is away refuses everything."""
+    """The driver's side of the control group. If the broker is away, every call fails."""
 
     def __init__(self, *, is_away: bool) -> None:
         self.planned = self.begun = -1
@@ -173,11 +173,11 @@ class Control:
         return [], ""
 
     def close(self) -> None:
-        """Leave the broker."""
+        """Close nothing."""
 
 
 class Frame:
-    """`session.readStream` and `writeStream`, whose start gives a query."""
+    """A fake Spark session whose `writeStream...start()` returns a query."""
 
     def __init__(self, started: Query) -> None:
         self.started = started

@@ -1,4 +1,4 @@
-"""Leases and the source's offsets are read as they were written; equal ones have equal text."""
+"""Leases and source offsets decode to the encoded values, and equal values have equal text."""
 
 from __future__ import annotations
 

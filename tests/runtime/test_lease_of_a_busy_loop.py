@@ -1,4 +1,4 @@
-"""A lease lasts until the driver ends it, even if its loop ends or is stuck; it writes snapshots once an interval."""
+"""A lease lasts until the driver ends it, even if its loop ends or is stuck, and writes a snapshot every interval."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ NAME = SimpleNamespace(name="app-group-0")
 
 @dataclass
 class Loop:
-    """A loop whose keeper answers with the outcomes it is given, one after the other, and then succeeds."""
+    """A loop whose snapshot keeper raises the `outcomes` one after the other, and then succeeds."""
 
     outcomes: list[Unavailable] = field(default_factory=list)
     is_alive: bool = True
@@ -60,7 +60,7 @@ class Loop:
         self.renewed.append(lease.number)
 
     def hold(self, seconds: float = 0) -> None:
-        """Note that the lease is held."""
+        """Do nothing."""
 
     def stop(self) -> None:
         self.events.append("stopped")
@@ -74,10 +74,10 @@ class Loop:
 
 @dataclass
 class Control:
-    """What the lease reports to the driver, which ends leases after so many reports.
+    """The worker's side of the control group. The driver ends the lease after `ends_after` reports.
 
     Args:
-        reported: what it does at each report.
+        reported: Called at each report.
     """
 
     ends_after: int = 1_000
@@ -126,9 +126,9 @@ class Bench:
     """A lease that is held in this process.
 
     Args:
-        loop: the loop that runs already; None: there is none.
-        next_loops: what is started if it can't be used.
-        executor: id of the process that started this one.
+        loop: The loop that already runs, or None.
+        next_loops: Loops that are started if it can't be used.
+        executor: Id of the parent process.
     """
 
     monkeypatch: pytest.MonkeyPatch
@@ -369,5 +369,7 @@ def test_a_lease_that_restores_does_not_end_before_it_has_opened_its_group(
     if is_followed:
         assert bench.holding.step() is None
     else:
-        with pytest.raises(Unavailable, match="was ended before it began: the broker is away"):
+        with pytest.raises(
+            Unavailable, match="was stopped before it began, so no state was restored: the broker is away"
+        ):
             bench.holding.step()

@@ -1,4 +1,4 @@
-"""A worker whose executor ends while it loads its tables does not fence the worker that has the lease now."""
+"""If a worker's executor ends while the worker loads its tables, it does not fence the lease's new worker."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from forebay.runtime.task.pacing import Limits
 
 
 class Process(WorkerProcess):
-    """A process whose executor ends while a loop is built; no loop may begin then."""
+    """A process whose executor ends while a loop is built. The loop must not open its group then."""
 
     def __init__(self) -> None:
         self.parent = 7

@@ -1,4 +1,4 @@
-"""A lease's result passes between a driver and executors that may be of different releases."""
+"""A driver can read the lease results of executors of a newer release."""
 
 from __future__ import annotations
 

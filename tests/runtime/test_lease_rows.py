@@ -1,4 +1,4 @@
-"""A lease's row holds the offsets of its group's partitions, for any number of groups and partitions."""
+"""A lease's row contains only the offsets of its group's partitions, so its size does not depend on the group count."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from dataclasses import replace
 import pytest
 
 from forebay.builder import Topology, job
-from forebay.builder.shown import NoSettings
+from forebay.builder.notebook_view import NoSettings
 from forebay.job import Job, global_tables
 from forebay.runtime.errors import StateConflict
 from forebay.runtime.protocol.lease import Lease, LeaseOffset, partitions
@@ -16,7 +16,7 @@ from forebay.runtime.protocol.position import TaskPosition
 from forebay.runtime.task.reads import task_input
 
 Read = tuple[str, int, int, int]
-"""Topic and partition that a task reads, from which offset and up to which."""
+"""Topic, partition, first offset and end offset of a partition that a task reads."""
 
 
 def built_job() -> Job:
@@ -38,7 +38,7 @@ WHOLE = global_tables(JOB)
 
 
 def offset_of(groups: int, tasks: int, factor: int = 1, rates: int = 3) -> LeaseOffset:
-    """Return a lease's offset; `orders` has `factor` times as many partitions as there are tasks."""
+    """Return a source offset. `orders` has `factor` partitions per task, `rates` has `rates` partitions."""
     start = {
         "orders": tuple(range(tasks * factor)),
         "customers": tuple(range(100, 100 + tasks)),
@@ -49,7 +49,7 @@ def offset_of(groups: int, tasks: int, factor: int = 1, rates: int = 3) -> Lease
 
 
 def reads_of(lease: Lease, position: TaskPosition) -> dict[int, list[Read]]:
-    """Return what each task of a lease reads."""
+    """Return topic, partition, first offset and end offset of each partition, by task number."""
     reads = {}
     for number in lease.numbers:
         parts = task_input(JOB, "app", (0, number), lease, position).partitions
@@ -93,12 +93,12 @@ def test_a_row_holds_the_partitions_of_its_tasks_and_whole_global_tables(groups:
 
 def test_rows_do_not_grow_with_the_number_of_groups() -> None:
     few, many = (max(len(lease.to_json()) for lease in offset_of(n, n).leases(WHOLE)) for n in (100, 1_000))
-    # The offsets and numbers of `many` have a digit more each.
+    # Offsets and numbers are one digit longer in `many`.
     assert few <= many < few + 20
 
 
 def test_a_row_of_a_driver_of_release_0_2_is_read() -> None:
-    """Its rows hold the offsets of all partitions, and no format."""
+    """Rows of release 0.2 contain the offsets of all partitions, and no format version."""
     offset = offset_of(2, 4, 2)
     for lease in offset.leases(WHOLE):
         row = json.loads(replace(lease, start=offset.start, until=offset.until).to_json())
@@ -114,7 +114,7 @@ def test_a_row_of_a_later_release_is_refused() -> None:
 
 
 def test_a_global_table_is_never_read_in_part() -> None:
-    """The driver's code may be of a release that reads the topic as a stream."""
+    """The driver's release may read this topic as a stream."""
     lease, _ = offset_of(2, 2).leases()
     with pytest.raises(StateConflict, match="rates: this worker's code reads it as a global table"):
         reads_of(lease, POSITIONS[0])

@@ -1,4 +1,4 @@
-"""A worker without a connection to the broker gives up a lease that it has not yet reported to the driver."""
+"""A worker without a connection to the broker fails its lease, unless it has already reported it to the driver."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from forebay.runtime.task.pacing import Limits
 
 
 class Loop:
-    """A loop that runs."""
+    """A running loop."""
 
     is_alive, is_stuck, failure, beat_ms, trouble = True, False, None, 7, "the broker is away"
 
@@ -31,10 +31,10 @@ class Loop:
         self.events.append("renewed")
 
     def start(self, *_: object) -> None:
-        """Begin to work."""
+        """Do nothing."""
 
     def hold(self, seconds: float = 0) -> None:
-        """Note that the lease is held."""
+        """Do nothing."""
 
     def release(self) -> None:
         self.events.append("released")
@@ -51,7 +51,7 @@ class Control:
 
 
 class Process(WorkerProcess):
-    """A worker process with a clock and loops of the test."""
+    """A worker process whose clock and loops come from the test."""
 
     def __init__(self, control: Any, built: Any) -> None:
         self.now, self._control, self._built = 0.0, control, built
@@ -82,8 +82,8 @@ class Bench:
     """A lease of a worker.
 
     Args:
-        seconds: how long opening the group takes.
-        fails: whether it fails.
+        seconds: Time that opening the group takes.
+        fails: Whether opening the group fails.
     """
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch, seconds: float = 0.0, *, fails: bool = False) -> None:

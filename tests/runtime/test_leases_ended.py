@@ -1,4 +1,4 @@
-"""A run with end offsets fails if another driver ends its leases, because it has not read all input."""
+"""A run with end offsets fails if another driver ends its leases before all input is read."""
 
 from __future__ import annotations
 

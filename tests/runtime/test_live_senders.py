@@ -1,4 +1,4 @@
-"""A sender counts as caught up only while it runs: its report is recent and newer than the reader's start."""
+"""A sender counts as caught up only if its announcement is recent and newer than the reader's start."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ LEASE = 7 << 32 | 3
 
 
 def new_partition(end: int, known: tuple[SenderTime, ...] = (), at: float = 100.0) -> RepartitionPartition:
-    """Return a partition that ended at `end` when its reader started."""
+    """Return a partition whose end offset was `end` when its reader started."""
     part = RepartitionPartition(REPARTITION, 0, [A], known, 0, lease=LEASE)
     part.begin(end, at)
     return part
@@ -31,8 +31,14 @@ def sender(part: RepartitionPartition) -> SenderStream:
 
 
 def have_caught_up(part: RepartitionPartition) -> bool:
-    """Return whether its senders have; in a property, the type checker would take the first assertion as lasting."""
+    """Return `senders_caught_up`. A function, because mypy would narrow the property after the first assertion."""
     return part.senders_caught_up
+
+
+def announce_twice(part: RepartitionPartition, offset: int, sender: str, time: TaskTime) -> None:
+    """Append two announcements, which is what a reader needs to rely on the second."""
+    announce_time(part, offset, sender, time)
+    announce_time(part, offset + 1, sender, time)
 
 
 def read(part: RepartitionPartition, end: int) -> None:
@@ -50,6 +56,9 @@ def test_an_announcement_before_the_reader_s_start_only_gives_a_time(known: tupl
     assert sender(part).promise() == 50
     announce_time(part, 2, A, CAUGHT_UP)
     read(part, 3)
+    assert not have_caught_up(part), "the sender may have determined its state before the reader's start"
+    announce_time(part, 3, A, CAUGHT_UP)
+    read(part, 4)
     assert have_caught_up(part)
     assert sender(part).promise() == EVER
 
@@ -63,15 +72,15 @@ def test_records_of_another_topic_wait_until_the_sender_speaks() -> None:
     read(part, 1)
     assert [message.timestamp()[1] for stream in task.ready(9) for message in stream] == [40]
     forward(part, 1, A, 60)
-    announce_time(part, 2, A, TaskTime(60, caught_up=True))
-    read(part, 3)
+    announce_twice(part, 2, A, TaskTime(60, caught_up=True))
+    read(part, 4)
     assert [message.timestamp()[1] for stream in task.ready(9) for message in stream] == [70, 60]
 
 
 def test_it_expires_unless_it_is_repeated() -> None:
     part = new_partition(0)
-    announce_time(part, 0, A, CAUGHT_UP)
-    read(part, 1)
+    announce_twice(part, 0, A, CAUGHT_UP)
+    read(part, 2)
     sender(part).expire(100.0)
     assert sender(part).has_caught_up
     sender(part).expire(100.1)
@@ -79,26 +88,44 @@ def test_it_expires_unless_it_is_repeated() -> None:
     assert sender(part).promise() == 50
 
 
-def test_an_announcement_is_as_old_as_the_last_look_at_which_it_was_not_there() -> None:
+def test_an_announcement_is_as_old_as_the_last_look_at_which_the_one_before_it_was_not_there() -> None:
     part = new_partition(0, at=100.0)
-    announce_time(part, 0, A, CAUGHT_UP)
-    read(part, 1)
-    part.look(1, 101.0)
-    announce_time(part, 1, A, CAUGHT_UP)
+    announce_twice(part, 0, A, CAUGHT_UP)
+    read(part, 2)
+    part.look(2, 101.0)
+    announce_time(part, 2, A, CAUGHT_UP)
+    assert sender(part).said_at == 100.0
+    announce_time(part, 3, A, CAUGHT_UP)
     assert sender(part).said_at == 101.0
     part.look(9, 900.0)
-    announce_time(part, 2, A, CAUGHT_UP)
-    assert sender(part).said_at == 101.0, "it was there when the reader woke up"
-    announce_time(part, 9, A, CAUGHT_UP)
+    announce_twice(part, 4, A, CAUGHT_UP)
+    assert sender(part).said_at == 101.0, "they were there when the reader woke up"
+    announce_twice(part, 9, A, CAUGHT_UP)
     assert sender(part).said_at == 900.0
+
+
+def test_an_announcement_of_a_sender_that_was_frozen_before_it_sent_it_is_old() -> None:
+    part = new_partition(0, at=100.0)
+    announce_twice(part, 0, A, CAUGHT_UP)
+    read(part, 2)
+    # The sender determines that it has caught up, freezes for 20 s, and then sends what it has determined.
+    part.look(2, 120.0)
+    announce_time(part, 2, A, CAUGHT_UP)
+    read(part, 3)
+    sender(part).expire(115.0)
+    assert not have_caught_up(part)
+    announce_time(part, 3, A, CAUGHT_UP)
+    read(part, 4)
+    sender(part).expire(115.0)
+    assert have_caught_up(part), "it looked at its input after the commit of the announcement before"
 
 
 def test_a_task_waits_for_a_sender_of_its_group_up_to_that_sender_s_position() -> None:
     part = new_partition(0)
     stream = sender(part)
     stream.frontier = Frontier()
-    announce_time(part, 0, A, CAUGHT_UP)
-    read(part, 1)
+    announce_twice(part, 0, A, CAUGHT_UP)
+    read(part, 2)
     assert stream.promise() == 50
     stream.frontier.time = 80
     assert stream.promise() == 80

@@ -1,4 +1,4 @@
-"""Settings of the logic as text: rejected values and their error messages."""
+"""Settings of the logic are converted from text, and senseless values are rejected with their reason."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A commit's limits follow from the available memory, which is the container's limit if there is one."""
+"""A commit's size limits are derived from the available memory, which is the container's limit if it has one."""
 
 from __future__ import annotations
 

@@ -8,7 +8,7 @@ from dataclasses import replace
 import pytest
 
 from forebay.runtime.observability.metrics import JobMetrics, since
-from forebay.runtime.task.figures import LATENCY_MS, TaskFigures
+from forebay.runtime.task.statistics import LATENCY_MS, TaskFigures
 
 COUNTED = [
     ("forebay_records_out_total", {"kind": "errors"}),

@@ -1,4 +1,4 @@
-"""Workers that survive their executor: real processes, as Spark's daemon starts them."""
+"""Workers survive their executor if there is enough memory. The tests use real processes, as Spark's daemon does."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ time.sleep(0.05)
 
 
 class Daemon:
-    """Spark's daemon with one worker; the daemon ends as soon as its executor does."""
+    """Spark's daemon with one worker. The daemon ends as soon as its executor does."""
 
     def __init__(self, folder: Path, room: str, environment: dict[str, str]) -> None:
         self.work, report = folder / "work", folder / "report"
@@ -83,13 +83,13 @@ class Daemon:
 
 @pytest.fixture
 def keeper(tmp_path: Path) -> Path:
-    """The log file of the process that looks after orphaned workers."""
+    """Return the log file of the process that looks after orphaned workers."""
     return tmp_path / "keeper.log"
 
 
 @pytest.fixture
 def environment_of(keeper: Path) -> Iterator[dict[str, str]]:
-    """The environment in which workers may survive their executor."""
+    """Yield the environment variables with which workers may survive their executor."""
     with (
         keeper.open("w") as log,
         subprocess.Popen(

@@ -1,4 +1,4 @@
-"""Executors of the previous release read what a new driver sends, or report that they can't."""
+"""An executor of another release can read the driver's job spec, or reports that it can't."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ SPEC = JobSpec("user-sessions", "app", 2, 1, KAFKA, {}, {}, "1", start=StartFrom
 
 
 def pose_as(monkeypatch: pytest.MonkeyPatch, other: type) -> None:
-    """Let this process know StartFrom as another release declares it."""
+    """Replace StartFrom in this process by another release's declaration."""
     other.__module__, other.__qualname__ = StartFrom.__module__, StartFrom.__qualname__
     monkeypatch.setattr(spec_module, "StartFrom", other)
 
@@ -81,7 +81,7 @@ def test_an_unreadable_message_is_reported_with_both_releases(monkeypatch: pytes
     ("supervised", "raised", "left"),
     [
         (True, OtherCodeError, True),
-        (False, StoreChanged, False),  # a service's files may be edited while its job runs from them
+        (False, StoreChanged, False),  # users may edit a service's files while its job runs from them
     ],
 )
 def test_only_an_executor_that_is_replaced_on_its_own_leaves(

@@ -1,4 +1,4 @@
-"""Before which offsets a sub-topology reports a global table's bad records itself."""
+"""Each bad record of a global table is reported by one sub-topology, depending on its offset."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Python functions run in the workers that get the leases; jobs that share a Spark have workers of their own."""
+"""A job's Python functions run in the workers that get its leases. Jobs that share a Spark have separate workers."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A commit is due soon if a task is caught up, after a while in a backlog, and at once when it is full."""
+"""A commit is due soon if the task has caught up, later if it has a backlog, and at once if it is full."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ def test_those_that_follow_wait_for_the_commit_interval(pacing: Pacing, clock: C
 
 
 def test_the_interval_counts_from_when_the_last_commit_was_due(pacing: Pacing, clock: Clock) -> None:
-    """The times of the last poll, of the logic and of the commit are part of the interval."""
+    """The interval includes the time of the last poll, of the logic and of the commit."""
     clock.now += 0.2
     _is_due_with(3, pacing)
     clock.now += 0.03
@@ -81,7 +81,7 @@ def test_a_slow_broker_is_given_half_an_interval_between_two_commits(pacing: Pac
 
 
 def interval_after(pacing: Pacing, clock: Clock, costs: list[float]) -> float:
-    """Return the interval in seconds after commits that took so long."""
+    """Return the interval in seconds after commits that took `costs` seconds."""
     for cost in costs:
         clock.now += 1.0
         _is_due_with(3, pacing)
@@ -96,7 +96,7 @@ def interval_after(pacing: Pacing, clock: Clock, costs: list[float]) -> float:
     ("cost", "interval"), [(0.001, 0.025), (0.01, 0.025), (0.02, 0.04), (0.04, 0.08), (0.06, 0.11)]
 )
 def test_the_interval_follows_what_a_commit_takes(clock: Clock, cost: float, interval: float) -> None:
-    """Short while commits are cheap, longer under load; half an interval is left to a broker that takes too long."""
+    """The interval is short while commits are cheap and longer under load. The broker gets at least half of it."""
     assert interval_after(Pacing(Limits(), clock), clock, [cost] * 100) == pytest.approx(interval, abs=1e-4)
 
 
@@ -105,7 +105,7 @@ def test_one_slow_commit_changes_the_interval_little(clock: Clock) -> None:
 
 
 def test_a_commit_that_was_never_due_says_nothing_about_the_time_of_commits(clock: Clock) -> None:
-    """It only announces times, after seconds without records."""
+    """Such a commit only announces times after seconds without records."""
     pacing = Pacing(Limits(), clock)
     interval_after(pacing, clock, [0.005] * 100)
     for _ in range(100):
@@ -208,10 +208,10 @@ def test_of_large_records_few_are_read_ahead(clock: Clock) -> None:
 
 
 def test_records_left_by_the_last_commit_are_due_at_once(pacing: Pacing) -> None:
-    pacing.begin(7_000, goes_on=True)
+    pacing.begin(7_000, left_records=True)
     assert pacing.wait() == 0
     assert pacing.is_due(0)
-    pacing.begin(0, goes_on=True)
+    pacing.begin(0, left_records=True)
     assert not pacing.is_due(0), "it was given up, and nothing is there"
 
 
@@ -232,7 +232,7 @@ def test_after_a_commit_that_was_too_large_the_next_is_half_as_large(pacing: Pac
 
 
 def test_failures_in_a_row_reach_a_single_record_soon(pacing: Pacing) -> None:
-    """Each of them costs a restore."""
+    """Each failure costs a restore."""
     assert [pacing.halve() for _ in range(4)] == [2_500, 625, 39, 1]
 
 

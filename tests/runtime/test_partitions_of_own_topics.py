@@ -1,4 +1,4 @@
-"""If own topics do not fit the number of tasks, the error names the remedy."""
+"""If the partitions of the job's internal topics don't match the number of tasks, the error names the remedy."""
 
 from __future__ import annotations
 

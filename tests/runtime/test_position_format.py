@@ -1,4 +1,4 @@
-"""A task's position is read as it was written, by this release and by the previous one."""
+"""A task's position decodes to the encoded value, including positions of the previous release."""
 
 from __future__ import annotations
 

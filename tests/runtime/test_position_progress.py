@@ -1,4 +1,4 @@
-"""A task never commits a position that goes back, or that forgets an offset: records would be processed twice."""
+"""A task never commits a position that goes back or lacks an offset, because records would be processed twice."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which changes of the readiness become Events."""
+"""Which changes of a driver's readiness become Kubernetes Events."""
 
 from __future__ import annotations
 

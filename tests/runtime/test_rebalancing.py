@@ -1,4 +1,4 @@
-"""A rebalance ends the running leases, even if the broker refuses a command or a worker does not see it."""
+"""A rebalance ends the running leases even if a command fails at the broker or does not reach a worker."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from forebay.runtime.driver.plan import Plan, Trigger
 from forebay.runtime.driver.query import JobRunner
 from forebay.runtime.protocol.lease_result import LeaseResult
 from forebay.runtime.spec import JobSpec
-from forebay.runtime.task.figures import TaskFigures
+from forebay.runtime.task.statistics import TaskFigures
 
 
 class Control:
-    """A driver's control group, whose broker refuses the first commands."""
+    """The driver's side of the control group. The broker rejects the first commands."""
 
     def __init__(self, refusals: int) -> None:
         self.refusals = refusals

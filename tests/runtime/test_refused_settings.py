@@ -1,4 +1,4 @@
-"""Spark settings that exactly-once depends on can't be changed (rule 10)."""
+"""Spark settings that exactly-once depends on can't be changed (rule 10 of ARCHITECTURE.md)."""
 
 from __future__ import annotations
 

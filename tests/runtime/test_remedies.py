@@ -10,7 +10,7 @@ FULL = "java.io.IOException: No space left on device"
 def test_the_cause_is_followed_by_the_remedy() -> None:
     said = explain(FULL, f"org.apache.spark.SparkException: Job aborted\n{FULL}\n\tat somewhere")
     assert said.startswith(f"{FULL}: a volume is full")
-    assert "make room" in said
+    assert "free space or enlarge the volume" in said
 
 
 def test_a_cause_that_names_something_else_gives_way_to_what_matters() -> None:

@@ -1,4 +1,4 @@
-"""The used records of each sender stay used, regardless of where a reader restarts."""
+"""A restarted reader skips each sender's processed records, even those after the offset at which it resumes."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ A, B = "0-0", "0-1"
 
 
 def partition(task: TaskInput | None = None) -> RepartitionPartition:
-    """Return a repartition topic's partition, read from the position of another reader's task."""
+    """Return a repartition topic's partition that resumes from a task's position, or begins at offset 0."""
     if task is None:
         return RepartitionPartition(REPARTITION, 0, [A, B], (), 0)
     return RepartitionPartition(REPARTITION, 0, [A, B], task.senders, task.ends[0][2])
@@ -26,7 +26,7 @@ def offsets(task: TaskInput) -> list[int]:
 
 
 def held_back() -> TaskInput:
-    """Return a task that used B's records up to offset 4 while A's, from offset 1 on, wait for B's next."""
+    """Return a task that processed B's records up to offset 4, while A's at offset 1 waits for B's next record."""
     part = partition()
     task = TaskInput([], [part])
     forward(part, 0, B, 1)
@@ -116,10 +116,11 @@ def test_records_beyond_the_bound_are_read_again_when_there_is_room(monkeypatch:
 def test_a_cut_sender_promises_nothing() -> None:
     part = partition()
     stream = part.senders[A.encode()]
-    announce_time(part, 0, A, TaskTime(40, caught_up=True))
-    part.reach_end(1)
+    for offset in (0, 1):
+        announce_time(part, offset, A, TaskTime(40, caught_up=True))
+    part.reach_end(2)
     assert stream.promise() > 1 << 60
-    stream.cut = 1
+    stream.cut = 2
     assert stream.promise() == -1
 
 

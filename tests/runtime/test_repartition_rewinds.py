@@ -1,4 +1,4 @@
-"""Records that did not fit into a sender's queue are read again: a restart never loses or repeats one."""
+"""Records that did not fit into a sender's queue are read again. A restart neither loses nor repeats any."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ COUNT = 80
 
 
 class Backlog:
-    """A partition that holds more records of each sender than may be queued, and the task that reads it.
+    """A partition with more records of each sender than its queue can hold, and the task that reads it.
 
     Args:
-        written: sender and time of each record, by offset.
+        written: Sender and timestamp of each record, by offset.
     """
 
     def __init__(self, written: list[tuple[str, int]]) -> None:
@@ -44,7 +44,7 @@ class Backlog:
                     sender.time = 10**6
 
     def use(self, most: int) -> None:
-        """Commit up to `most` records, then read again what was cut."""
+        """Process up to `most` records, then rewind to the first record that did not fit into a queue."""
         self.used += [message.offset() for stream in self.task.ready(most) for message in stream]
         before = self.position
         offset = self.part.rewind()
@@ -57,7 +57,7 @@ class Backlog:
         return self.task.ends[0][2]
 
     def left(self) -> list[int]:
-        """Return the records that a reader would see that starts from the committed position."""
+        """Return the offsets of the records that a reader would process from the committed position."""
         skipped = {sender.sender: sender.next_offset for sender in self.task.senders}
         places = range(self.position, len(self.written))
         return [offset for offset in places if offset >= skipped[self.written[offset][0]]]
@@ -98,7 +98,7 @@ def test_a_sender_that_has_room_later_does_not_move_the_reader_past_another_s_re
     for _ in range(20):
         backlog.use(1)
         cut.append([backlog.part.senders[sender.encode()].cut for sender in (A, B)])
-    # The reader goes back to A's first record that was cut. B gets room before the reader has come as far as B's.
+    # The reader rewinds to A's first cut record. B's queue has space again before the reader is at B's first one.
     assert [-1, 18] in cut
     assert cut[-1] == [-1, -1]
     assert backlog.part.next == 8

@@ -1,4 +1,4 @@
-"""Before its next transaction begins, a client knows, or must assume, whether it repeated requests of the last one."""
+"""Before the next transaction, the worker knows whether the client retried requests of the last one, or assumes so."""
 
 from __future__ import annotations
 
@@ -17,14 +17,15 @@ class Client:
     """A producer whose statistics are due every second of simulated time.
 
     Args:
-        retries: what its statistics count, from which second on.
+        retries: Retry counts in the statistics, by the time (s) from which they apply.
     """
 
     def __init__(self, watch: RetryWatch, time: Time, retries: dict[float, int], **config: Any) -> None:
         self._time = time
         self._created = time.now
         self._retries = retries
-        self._due = time.now + 1
+        self.every = 1.0
+        self._due = time.now + self.every
         self.is_silent = False
         self.reports: list[str] = []
         self.config = watch.configure(
@@ -35,11 +36,11 @@ class Client:
         self._time.now += seconds
         while self._time.now >= self._due and not self.is_silent:
             self.report(self._due)
-            self._due += 1
+            self._due += self.every
         return 0
 
     def report(self, at: float) -> None:
-        """Call back with statistics of a given time."""
+        """Pass the statistics of a time (s) to the callback."""
         count = max((count for since, count in self._retries.items() if since <= at), default=0)
         age = int((at - self._created) * 1_000_000)
         self.config["stats_cb"](json.dumps({"age": age, "brokers": {"TxnCoordinator": {"txretries": count}}}))
@@ -53,7 +54,7 @@ class Time:
         return self.now
 
     def takes(self, seconds: float) -> Any:
-        """Return a call with this duration."""
+        """Return a call that takes this time."""
 
         def call() -> None:
             self.now += seconds
@@ -85,6 +86,21 @@ def test_a_slow_commit_without_a_retry_costs_a_wait_for_statistics_only(watch: R
     client = Client(watch, time, {})
     assert not was_repeated(watch, client, time.takes(SLOW))
     assert 101 <= time.now < 102
+
+
+@pytest.mark.parametrize(("partitions", "interval_ms"), [(0, 250), (40, 250), (100, 400), (250, 1_000), (3_000, 1_000)])
+def test_producers_of_few_partitions_report_statistics_often(time: Time, partitions: int, interval_ms: int) -> None:
+    watch = RetryWatch(time, partitions)
+    assert watch.configure({})["statistics.interval.ms"] == interval_ms
+    assert watch.configure({"statistics.interval.ms": 900})["statistics.interval.ms"] == 900
+
+
+def test_a_slow_commit_waits_for_an_interval_at_most(watch: RetryWatch, time: Time) -> None:
+    client = Client(watch, time, {})
+    client.config = watch.configure({"stats_cb": client.reports.append})
+    client.every, client._due = client.config["statistics.interval.ms"] / 1_000, time.now + 0.25
+    assert not was_repeated(watch, client, time.takes(SLOW))
+    assert SLOW <= time.now - 100 <= SLOW + 0.31
 
 
 def test_a_retry_during_a_slow_commit_is_seen(watch: RetryWatch, time: Time) -> None:

@@ -1,10 +1,10 @@
-"""A task's report fits into an offset's metadata, even with long names of topics and stores."""
+"""A task's report fits into an offset's metadata, even if names of topics and stores are long."""
 
 from __future__ import annotations
 
 import json
 
-from forebay.runtime.task.figures import OTHERS, TaskFigures
+from forebay.runtime.task.statistics import OTHERS, TaskFigures
 
 
 def test_many_topics_with_long_names_are_summed_up() -> None:

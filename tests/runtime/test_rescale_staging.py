@@ -1,4 +1,4 @@
-"""A rescale deletes nothing before all rows are written, counted and known to fit."""
+"""A rescale deletes topics only after all rows are written to the staging topic, counted and checked."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ class Message:
 
 @dataclass
 class Broker:
-    """Topics as lists, and the operations on them in order."""
+    """A broker whose topics are lists. `done` has the operations in order."""
 
     topics: dict[str, list[Message]] = field(default_factory=dict)
     specs: dict[str, TopicSpec] = field(default_factory=dict)
@@ -78,7 +78,7 @@ class Broker:
 
 
 class FakeProducer:
-    """Writes to the broker when the transaction is committed."""
+    """A producer that writes to the broker when its transaction is committed."""
 
     def __init__(self, broker: Broker) -> None:
         self._broker = broker
@@ -172,7 +172,7 @@ def test_former_internal_changelogs_stop_it_before_anything_is_changed(
     job = work(ROWS, monkeypatch)
     for begin in (job.begin, job.stage):
         with pytest.raises(
-            StateConflict, match="once, and user-sessions-1-task, user-sessions-12-task have their positions"
+            StateConflict, match="Their positions in user-sessions-1-task, user-sessions-12-task can't be moved"
         ):
             begin()
     assert broker.done == []
@@ -195,8 +195,8 @@ def test_positions_that_another_sub_topology_left_stop_it_before_anything_is_wri
 @pytest.mark.parametrize(
     ("damage", "message"),
     [
-        (lambda messages: messages.pop(3), rf"holds 4 records of {STORE}, partition 1, where 5 were written"),
-        (lambda messages: messages.pop(), "lacks the record with the number of its records"),
+        (lambda messages: messages.pop(3), rf"holds 4 records of {STORE}, partition 1, but 5 were written"),
+        (lambda messages: messages.pop(), "has no record with the number of its records"),
     ],
     ids=["a row", "the numbers"],
 )

@@ -1,4 +1,4 @@
-"""The position of a task that takes over the keys of others."""
+"""After a rescale, a task's position is derived from those of the tasks whose keys it takes over."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def test_every_task_resumes_at_its_position_in_a_global_table() -> None:
 
 
 def left_by(*names: str) -> dict[tuple[int, int], TaskPosition]:
-    """Return the last positions of two tasks of each of the sub-topologies, in the order of the names."""
+    """Return the last positions of two tasks per sub-topology, by (sub-topology number, task number)."""
     return {
         (stage, task): TaskPosition("c", 5, sub_topology=name) for stage, name in enumerate(names) for task in (0, 1)
     }

@@ -1,4 +1,4 @@
-"""A task restored from its changelogs behaves as if it had never lost its state."""
+"""A task that is restored from its changelogs behaves as if it had never lost its state."""
 
 from __future__ import annotations
 

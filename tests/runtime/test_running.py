@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from confluent_kafka import IsolationLevel
 
-from forebay.kafka.ends import Place
+from forebay.kafka.partition_ends import Place
 from forebay.runtime.driver.running import WATCH_SECONDS, sign_of_life
 
 TASK = ("app-0-task", 0)
@@ -12,7 +12,7 @@ OTHER = ("app-0-task", 1)
 
 
 class Topic:
-    """The internal changelog's ends, which may grow during a wait."""
+    """The end offsets of the internal changelog. `grows` has those that change during a pause."""
 
     def __init__(self, ends: dict[Place, int], stable: dict[Place, int] | None = None) -> None:
         self.ends, self.stable = ends, stable or dict(ends)

@@ -1,4 +1,4 @@
-"""Several jobs in one process end separately, start in turns, and share one page of health and metrics."""
+"""Several jobs in one process end independently, start one after the other, and share one health and metrics server."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from forebay.http.messages import Request
 from forebay.runtime.driver.several import JobsFailed, SeveralJobs
 from forebay.runtime.driver.several_health import several_page, several_server
 from forebay.runtime.observability.metrics import JobMetrics
-from forebay.runtime.task.figures import TaskFigures
+from forebay.runtime.task.statistics import TaskFigures
 
 
 class Job:

@@ -1,14 +1,15 @@
-"""A reader with slow records still relies on a caught-up sender of another group."""
+"""A slow group still relies on a caught-up sender of another group, so that sub-topologies advance together."""
 
 from __future__ import annotations
 
 import random
-from typing import Any
+from typing import Any, ClassVar
 
 import pytest
 
 from forebay.job import Job, Stage
 from forebay.processor import Context
+from forebay.runtime.driver.record_formats import Layouts
 from forebay.runtime.protocol.lease import LeaseOffset
 from forebay.runtime.task.group import TaskGroup
 from forebay.runtime.task.pacing import Limits
@@ -19,9 +20,9 @@ from tests.runtime.simulator.topologies import INPUT, OUTPUT, Collect, JsonCodec
 from tests.runtime.simulator.worker import build, logs
 
 COUNT = 200
-"""Records of the backlog."""
+"""Number of records in the backlog."""
 MOST = 40
-"""Records that a commit takes at most."""
+"""Maximum number of records per commit."""
 
 
 @pytest.fixture(autouse=True)
@@ -30,7 +31,7 @@ def commits_of_forty(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 class SlowSpread(Spread):
-    """Spends time on each record, while other groups continue."""
+    """Spends simulated time on each record, during which the other group runs."""
 
     def __init__(self, bench: TwoGroups) -> None:
         self.bench = bench
@@ -44,10 +45,11 @@ class TwoGroups:
     """Two groups of one task each (implements `worker.Environment`): the first has no input, the second a backlog.
 
     Args:
-        record_seconds: how long the logic takes for a record.
+        record_seconds: Processing time of a record.
     """
 
     read_ahead = 30
+    layouts: ClassVar[Layouts] = {}
 
     def __init__(self, record_seconds: float) -> None:
         self.record_seconds = record_seconds
@@ -83,7 +85,7 @@ class TwoGroups:
         self.broker.now += max(seconds, 0.001)
 
     def take_time(self, seconds: float) -> None:
-        """Let the second group spend its time, while the first one runs."""
+        """Let time pass, in which the first group runs."""
         until = self.broker.now + seconds
         while self.broker.now < until:
             self.run(0)
@@ -109,7 +111,7 @@ def count_used(group: TaskGroup, part: int) -> int:
 
 
 def start(record_seconds: float) -> TwoGroups:
-    """Return two groups that have caught up and reported it; then the second group gets its backlog."""
+    """Return two groups that have caught up and announced it. The second group then has a new backlog."""
     bench = TwoGroups(record_seconds)
     for _ in range(20):
         bench.run(0)
@@ -133,5 +135,5 @@ def test_a_slow_task_queues_no_more_than_it_may(monkeypatch: pytest.MonkeyPatch)
     while count_used(bench.groups[1], 0) < COUNT:
         bench.run(1)
         waiting.append(bench.groups[1].tasks[0].input.waiting)
-    # What one commit reads comes on top: its records, and as many as one look at the topic gives.
+    # In addition to the limit, one commit's records and those of one read may be waiting.
     assert 0 < max(waiting) <= 20 + MOST + 7

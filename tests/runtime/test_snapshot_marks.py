@@ -1,4 +1,4 @@
-"""A snapshot is completed by its changelogs only if they have every delete since, with any clocks of workers."""
+"""A snapshot is used only if the changelogs still have every later delete, regardless of the workers' clocks."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ KEPT = DAY / 1_000
 
 
 class Totals(Processor[Number, Total]):
-    """Stores the last amount; 0 deletes it."""
+    """Stores the last amount of a key. 0 deletes it."""
 
     totals = KeyValueStore("totals", Total)
 
@@ -26,7 +26,7 @@ class Totals(Processor[Number, Total]):
 
 
 class Clocks(GroupBench):
-    """A job whose workers' clocks are off by so many seconds."""
+    """A job whose workers' clocks are off by `off` seconds."""
 
     off = 0.0
 

@@ -1,4 +1,4 @@
-"""In the block, Spark's functions are created without pandas; after it they use pandas again."""
+"""Inside `pandas_unasked()`, Spark's functions are created without importing pandas. After it, they import pandas."""
 
 import subprocess
 import sys

@@ -1,4 +1,4 @@
-"""A standby reports how far its copies are behind the changelogs."""
+"""A standby reports how far its copies lag behind the changelogs."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any
 
 from confluent_kafka import IsolationLevel
 
-from forebay.kafka.ends import Place
+from forebay.kafka.partition_ends import Place
 from forebay.runtime.broker.tombstones import TombstoneWatch
 from forebay.runtime.changelog.topics import ChangelogRows
 from forebay.runtime.maintenance.follower import FollowedTask, Follower, Offsets
@@ -22,7 +22,7 @@ class Task(FollowedTask):
 
 
 class Following(Follower):
-    """A follower of one changelog and the internal one, which reads the given records."""
+    """A follower of one changelog and the internal one. The test sets the offsets that it has read up to."""
 
     def __init__(self) -> None:
         consumer: Any = type("Consumer", (), {"assign": lambda *_: None})()
@@ -33,7 +33,7 @@ class Following(Follower):
         return dict.fromkeys(places, 10)
 
     def _read_to(self, ends: Any, stop: Any) -> None:
-        """Read nothing so far."""
+        """Read nothing."""
 
     def reads(self, until: int) -> None:
         self._read = dict.fromkeys(self._known, until)

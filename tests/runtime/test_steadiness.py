@@ -1,4 +1,4 @@
-"""A job makes progress if the same processes ran all its tasks for an interval."""
+"""A job runs steadily if the same processes ran all its tasks for an interval."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import pytest
 
 from forebay.runtime.driver.steadiness import Steadiness
-from forebay.runtime.task.figures import TaskFigures
+from forebay.runtime.task.statistics import TaskFigures
 
 
 @dataclass

@@ -1,4 +1,4 @@
-"""A task's store is converted within one commit, exactly once despite failures, and only if requested."""
+"""A store is converted in one commit, exactly once despite failures, and only if the operator has requested it."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ from tests.runtime.task_records import Number, Total
 
 KIND = PREFIX + b"totals"
 UNFIT = 7
-"""An amount of which the versioned release makes a value that does not fit the contract."""
+"""An amount for which the versioned release puts a value that does not fit the contract."""
 VERSIONED_TEXT = b"versioned history_retention_ms=1000"
 CONVERTED = "store totals: key-value -> versioned history_retention_ms=1000: 2 rows read, 2 written or kept, 0 dropped"
 
 
 class Plain(Processor[Number, Total]):
-    """Stores the last amount; forwards the stored one for an amount of 0."""
+    """Stores the last amount of a key. An amount of 0 forwards the stored one."""
 
     totals = KeyValueStore("totals", Total)
 
@@ -35,7 +35,7 @@ class Plain(Processor[Number, Total]):
 
 
 class Versioned(Processor[Number, Total]):
-    """The same, as of the time of the query."""
+    """Like Plain, but an amount of 0 forwards the version as of its timestamp."""
 
     totals = VersionedKeyValueStore("totals", Total, history_retention_ms=1_000)
 

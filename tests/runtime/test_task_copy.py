@@ -1,4 +1,4 @@
-"""A standby's copy of a task has only complete commits."""
+"""A standby's copy of a task contains only complete commits."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ import pytest
 from forebay.runtime.changelog.topics import ChangelogRows
 from forebay.runtime.maintenance.standby import TaskCopy
 from forebay.runtime.protocol.position import POSITION, TaskPosition, commits_in
-from forebay.stores.copies import CopyTable
+from forebay.stores.standby_tables import CopyTable
 
 ROWS = ChangelogRows({"s": "store"}, "internal")
 
 
 class Topics:
-    """A task's changelogs, with a transaction per commit; `take` returns them in any interleaving."""
+    """A task's changelogs, with a transaction (and its marker, None) per commit."""
 
     def __init__(self) -> None:
         self.records: dict[str, list[tuple[bytes, bytes | None] | None]] = {"store": [], "internal": []}

@@ -1,4 +1,4 @@
-"""An edited topology continues from its state: topics and stores are identified by name, not by position."""
+"""An edited topology continues from its state, because topics and stores are identified by name, not by position."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ from dataclasses import replace
 import pytest
 
 from forebay.builder import Stream, Topology, job
-from forebay.builder.shown import NoSettings
+from forebay.builder.notebook_view import NoSettings
 from forebay.job import Job, SubTopology
-from forebay.processor.forwarded import SENDER
 from forebay.processor.messages import Headers
+from forebay.processor.repartition_headers import SENDER
 from forebay.runtime.errors import StateConflict
 from forebay.runtime.protocol.lease import Lease
 from forebay.runtime.protocol.position import SenderTime, TaskPosition
@@ -64,7 +64,7 @@ def left_by(driver: TestDriver) -> dict[tuple[int, int], object]:
 
 
 def continue_with(names: Sequence[str], before: TestDriver | None, tasks: int) -> TestDriver:
-    """Return a driver of these statements that continues from what another one left."""
+    """Return a driver of these statements that continues from the state of another driver."""
     driver = TestDriver(job_of(names), tasks=tasks)
     if before is not None:
         driver.restore(left_by(before))  # type: ignore[arg-type]
@@ -72,7 +72,7 @@ def continue_with(names: Sequence[str], before: TestDriver | None, tasks: int) -
 
 
 def count_groups(name: str, values: Sequence[tuple[str, str]]) -> dict[str, int]:
-    """Return the counts of a statement over (key, value) records of its topic."""
+    """Return the counts that a statement must have after these (key, value) records of its topic."""
     counts: dict[str, int] = {}
     for key, value in values:
         group = key if name.startswith("n-") else value[int(name[2])]
@@ -99,7 +99,7 @@ def test_statements_that_are_reordered_added_and_removed_keep_their_state(seed: 
         for name in names:
             held = {key: row.value for key, row in driver.store(name).items()}
             assert held == count_groups(name, sent[name]), names
-        # What was removed before comes back only in a longer history than the test driver's topics keep.
+        # Statements that were removed are not added again, because the test driver's topics do not keep their records.
         kept_names = [name for name in names if rng.random() < 0.7] or names[:1]
         names = kept_names + rng.sample([name for name in STATEMENTS if name not in sent], k=min(1, 6 - len(sent)))
         rng.shuffle(names)
@@ -157,7 +157,7 @@ def ends(move: Move) -> list[tuple[str, int]]:
 
 
 class Places:
-    """A job of one task per sub-topology: its internal changelogs, and what each topic's last reader knew."""
+    """A job of one task per sub-topology: each task's position and internal rows, by sub-topology number."""
 
     def __init__(self) -> None:
         self.positions: list[TaskPosition | None] = []
@@ -177,7 +177,7 @@ class Places:
         return lambda prefix: [row for row in sorted(self.rows[place].items()) if row[0].startswith(prefix)]
 
     def run(self, place: int, task: Wanted, time: int) -> None:
-        """Read one more record of each topic at a place, whose senders' records are used beyond it."""
+        """Process one record of each topic of a task, and all records of the senders with offsets below `time`."""
         before = self.positions[place] or TaskPosition("here", 0)
         read = {(topic, number): end for topic, number, end in before.ends}
         read |= {at: read.get(at, 0) + 1 for at in task.partitions}
@@ -195,7 +195,7 @@ class Places:
 
 @pytest.mark.parametrize("seed", range(300))
 def test_each_topic_is_continued_with_the_time_and_the_senders_of_its_last_reader(seed: int) -> None:
-    """Sub-topologies of one or two topics come, go, split, merge and change places."""
+    """Sub-topologies of one or two topics are added, removed, split, merged and reordered."""
     rng, places, last = random.Random(seed), Places(), dict.fromkeys("abcd", -1)
     for _ in range(6):
         topics, wanted = rng.sample("abcd", rng.randint(1, 4)), []
@@ -325,7 +325,7 @@ def test_two_sub_topologies_that_read_one_topic_are_refused() -> None:
 
 @pytest.mark.parametrize(("name", "is_committed"), [("b", True), ("a", False), ("", False)])
 def test_a_sub_topology_with_another_name_commits_it_at_the_next_start(name: str, is_committed: bool) -> None:
-    """An input that sorts before the others changes its name; without a record no other commit would happen."""
+    """A new input that sorts before the others changes the name. Without records there would be no other commit."""
     left = TaskPosition("here", 4, ends=(("b", 0, 7),), sub_topology=name)
     moves = plan_moves([reader_of("a", "a", "b")], [Written(left, lambda _: ())])
     assert [move.position for move in moves.values()] == (

@@ -1,4 +1,4 @@
-"""Records that an older release repartitioned through Spark, and that no topic holds, are found."""
+"""Records that an older release repartitioned through Spark, and that are in no topic, are detected."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A rescale refuses records that wait in the repartition topic of a removed sub-topology: their keys change tasks."""
+"""A rescale stops if a removed sub-topology's repartition topic has unread records, because their keys change tasks."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from forebay.processor.messages import Headers
 from forebay.runtime.errors import StateConflict, Unavailable
 from forebay.runtime.maintenance import rescale
 from forebay.runtime.maintenance.rescale import Rescale, merge_positions
-from forebay.runtime.maintenance.unread import former_repartitions, places_with_records
+from forebay.runtime.maintenance.unread_repartitions import former_repartitions, places_with_records
 from forebay.runtime.protocol.position import TaskPosition
 from forebay.runtime.protocol.times import TaskTime, data_headers, time_headers
 
@@ -22,7 +22,7 @@ FORWARDED, ANNOUNCED = data_headers("a-0"), time_headers("a-0", TaskTime())
 
 
 class Event:
-    """A message, or a partition's event."""
+    """A message, or an error event of a partition."""
 
     def __init__(self, partition: int, headers: Headers | None = None, error: int | None = None) -> None:
         self._partition, self._headers, self._error = partition, headers or [], error

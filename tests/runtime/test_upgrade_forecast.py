@@ -1,4 +1,4 @@
-"""A dry run forecasts, from the changelogs alone, the result of converting a task's rows."""
+"""A dry run of `store upgrade` predicts the result of the conversion from the changelogs alone."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ TIMESTAMPED = TimestampedKeyValueStore("prices", Cell)
 
 
 def forecast_of(task: Task, written: Store[Any], declared: Store[Any]) -> Forecast:
-    """Return the forecast for rows in the changelogs."""
+    """Return the forecast for a task's rows, written to changelogs as the store `written`."""
     router = ChangelogRouter({"prices": "own"}, INTERNAL, 0, {"prices": written.row_value})
     topics: dict[str, dict[bytes, tuple[bytes, int]]] = {"own": {}, INTERNAL: {}}
     for topic, key, value, timestamp in router.route(list(task.rows().items()), 0):
@@ -115,7 +115,7 @@ def test_a_store_as_it_was_has_nothing_to_do() -> None:
 def test_rows_without_a_record_of_their_kind_count_as_the_declared_one() -> None:
     task = Task()
     task.table.apply([(b"prices\0soup", b"1")], b"1")
-    assert "nothing to do: its rows count as the declared kind's" in forecast_of(task, PLAIN, PLAIN).outcome
+    assert "nothing to do: its rows are assumed to have the declared format" in forecast_of(task, PLAIN, PLAIN).outcome
 
 
 def test_two_kinds_without_a_way_between_them_are_refused() -> None:

@@ -1,4 +1,4 @@
-"""A warm worker has imported what its first lease needs; if that fails, the job is correct but starts slowly."""
+"""A warm worker has imported the modules that its first lease needs. If this fails, the job only starts more slowly."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A process without a sign of life is killed; a working process is not."""
+"""The watchdog kills a process that shows no sign of life, and never a process that works."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The driver's watcher: it compares topics that two looks in turn have shown, and reports lag and refusals."""
+"""The driver's watcher compares topics after two equal looks in a row, and reports lag and missing permissions."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ ROUND = 2.0
 
 @dataclass
 class Scene:
-    """A job and its broker, as a watcher sees them; the test sets what they answer."""
+    """A watcher of a job and a broker whose state the test sets."""
 
     topics: str | None = "a"
     looks: int = 0
@@ -62,7 +62,7 @@ class Scene:
         )
 
     def pass_time(self, seconds: float) -> None:
-        """Let rounds pass for some time."""
+        """Run the watcher's rounds for some time."""
         for _ in range(round(seconds / ROUND)):
             self.now += ROUND
             self.watcher.look()

@@ -1,3 +1,5 @@
+"""The Python of Spark's workers gets the driver's import path without the archives that are part of PySpark."""
+
 from __future__ import annotations
 
 import json
@@ -15,7 +17,7 @@ SHOW = "import json, os, sys; print(json.dumps([sys.argv[1:], sys.path, os.envir
 
 
 def start_python(environment: dict[str, str], *arguments: str) -> tuple[list[str], list[str], str | None, str]:
-    """Start the chosen Python as Spark would; return its arguments, path, PYTHONPATH and executable."""
+    """Start the chosen Python as Spark would. Return its arguments, path, PYTHONPATH and executable."""
     choose_python(environment)
     command = [environment["PYSPARK_PYTHON"], "-c", SHOW, *arguments]
     shown = subprocess.run(command, env=environment, capture_output=True, text=True, check=True).stdout

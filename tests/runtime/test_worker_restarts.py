@@ -1,4 +1,4 @@
-"""If a worker is replaced while its query runs, this is counted and logged once; a new query's workers are not."""
+"""A worker that is replaced while its query runs is counted and logged once. Workers of a new query are not counted."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from forebay.demo.samples import Samples
 from forebay.http.health import Health
 from forebay.runtime.observability.metrics import JobMetrics
 from forebay.runtime.observability.worker_restarts import WorkerRestarts
-from forebay.runtime.task.figures import TaskFigures
+from forebay.runtime.task.statistics import TaskFigures
 
 
 class Job:
@@ -24,7 +24,7 @@ class Job:
         self.restarts = WorkerRestarts("app", self.metrics, self.health, lambda: self.now)
 
     def report(self, **workers: int) -> None:
-        """Let the tasks `t0`, `t1`... report from these processes, a second after the last report."""
+        """Report tasks `t0`, `t1`, ... from these process ids, a second after the last report."""
         self.now += 1
         self.at += 1
         reports = [

@@ -1,4 +1,4 @@
-"""`forebay new` writes a service whose own tests pass, typed and formatted, and rejects unusable names."""
+"""`forebay new` writes a typed and formatted service, whose own tests pass, and rejects unusable names."""
 
 from __future__ import annotations
 

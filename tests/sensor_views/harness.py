@@ -13,7 +13,7 @@ START = 1_735_689_600_000
 
 
 class Machine:
-    """A driver for the service with both sub-topologies; times are ms after START."""
+    """A test driver for the service with both sub-topologies. Times are ms after START."""
 
     def __init__(self, tasks: int = 1, **engine: Any) -> None:
         self.driver = TestDriver("sensor-views", tasks=tasks, **engine)
@@ -26,11 +26,11 @@ class Machine:
         at: int = 0,
         event_id: str | None = None,
     ) -> list[Forwarded[Any]]:
-        """Send one reading; return the rows that this changes."""
+        """Send one reading, and return the rows that this changes."""
         return self.driver.pipe(sensor, Reading(event_id, sensor, area, reading, START + at))
 
     def averages(self, view: str) -> dict[str, float]:
-        """Return the contents of a view's store: the average of each group."""
+        """Return the average of each group in a view's store."""
         return {group: average for group, (average, _, _) in self.totals(view).items()}
 
     def totals(self, view: str) -> dict[str, Total]:

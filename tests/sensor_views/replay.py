@@ -1,6 +1,6 @@
-"""An independent implementation of the service's rules, without its code, to compare outputs and stores with.
+"""An independent implementation of the service's rules, with which outputs and stores are compared.
 
-Sums are fractions, so nothing here depends on the order in which doubles are added.
+Sums are fractions, so that no result depends on the order in which doubles are added.
 """
 
 from __future__ import annotations
@@ -33,8 +33,8 @@ def replay(
     The stores, and the rows of one sensor, are valid for any number of tasks.
 
     Args:
-        records: in processing order of their tasks.
-        task_of: gives the task that processes a key; each task has a time and repetitions of its own.
+        records: Records in the order in which their tasks process them.
+        task_of: Function that returns the task of a key. Each task has a separate time and separate repetitions.
     """
     outputs: list[Output] = []
     totals: dict[str, dict[str, tuple[int, Fraction, int]]] = {view: {} for view in VIEWS}

@@ -1,4 +1,4 @@
-"""The service has the views of its page, and gives the results of the example there."""
+"""The service has the views on its page, and produces the results of the example there."""
 
 import json
 import re

@@ -1,4 +1,4 @@
-"""Both views and the independent replay give the same rows and totals for any input and number of tasks."""
+"""Both views and the independent replay produce the same rows and totals for any input and number of tasks."""
 
 from __future__ import annotations
 

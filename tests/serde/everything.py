@@ -1,4 +1,4 @@
-"""A record with every type that contracts may have, its contract, and values of it."""
+"""A record type with every type that contracts may have, its contract, and values."""
 
 from __future__ import annotations
 
@@ -115,6 +115,6 @@ def schema(document: object) -> Schema:
 
 
 def codec_of(record_type: type, document: object, schemas: LocalSchemas | None = None) -> BothPaths:
-    """Return the codec of a record type with this JSON contract, with both implementations compared at every call."""
+    """Return the codec of a record type with this JSON contract. It compares both implementations at every call."""
     schemas = schemas or LocalSchemas()
     return BothPaths(record_type, schemas.register(schema(document)), schemas)

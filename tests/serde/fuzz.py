@@ -1,8 +1,8 @@
-"""Random contracts, records, older and newer writers, damaged bytes: both implementations of the codec, and fastavro.
+"""A fuzz test of both codec implementations and fastavro: random contracts, records, writer versions, damaged bytes.
 
     python -m tests.serde.fuzz 24000 [first seed]
 
-A seed determines one contract and some cases for it.
+A seed determines one contract and several cases for it.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ _EXACT = Context(prec=60)
 class Contract:
     """A random record type with its Avro schema and its values.
 
-    Every named type has a name of its own, so that a changed copy is the same type in another version.
+    Every named type has a unique name, so that a changed copy is another version of the same type.
     """
 
     def __init__(self, random: Random) -> None:
@@ -93,7 +93,7 @@ class Contract:
         return {"type": "fixed", "name": self._name("D"), "size": 11, **decimal}
 
     def _union(self, depth: int) -> tuple[Any, Any]:
-        """Return branches of different Python types; records differ by their classes."""
+        """Return the branches of a union and its type hint. All branches have different Python types."""
         offered = self.random.sample([*_SCALARS[:2], "long", "double", "bytes", "string"], self.random.randint(1, 4))
         branches = [(name, _hint(name)) for name in offered]
         if self.random.random() < 0.4:
@@ -130,7 +130,7 @@ class Contract:
         raise AssertionError(avro)
 
     def writer(self, avro: Any) -> Any:
-        """Return the type of another writer version, some or all of whose values the reader can read."""
+        """Return another writer version of the type. The reader can read some or all of its values."""
         random = self.random
         if isinstance(avro, list):
             return random.sample(avro, len(avro))
@@ -154,7 +154,7 @@ class Contract:
 
 
 def _is_empty(avro: Any) -> bool:
-    """Return whether a value may take no bytes; if so, a record can't have more values than bytes."""
+    """Return whether values take no bytes. A record must not have more such values than bytes."""
     if isinstance(avro, dict) and avro["type"] == "record":
         return all(_is_empty(field["type"]) for field in avro["fields"])
     return bool(avro == "null")
@@ -191,7 +191,7 @@ def _scalar(name: str, random: Random) -> Any:
 
 
 def plain(value: Any) -> Any:
-    """Return a record as fastavro reads it."""
+    """Return a record in the form that fastavro returns."""
     if dataclasses.is_dataclass(value):
         return {field.name: plain(getattr(value, field.name)) for field in dataclasses.fields(value)}
     if isinstance(value, Mapping):
@@ -200,7 +200,7 @@ def plain(value: Any) -> Any:
 
 
 def check(seed: int, cases: int = CASES_PER_SEED) -> None:
-    """Run a seed's cases. Raises AssertionError."""
+    """Run a seed's cases. Raises AssertionError at a difference."""
     contract = Contract(Random(seed))
     schemas = LocalSchemas()
     ours = fastavro.parse_schema(json.loads(json.dumps(contract.avro)))
@@ -227,7 +227,7 @@ def _other_writer(contract: Contract, codec: BothPaths, schemas: LocalSchemas, o
         try:
             expected = fastavro.schemaless_reader(buffer, theirs, ours)
         except Exception:
-            with contextlib.suppress(DecodeError):  # fastavro refuses some unions as a whole
+            with contextlib.suppress(DecodeError):  # fastavro can't resolve some unions at all
                 codec.decode(data)
         else:
             assert same(branchless(plain(codec.decode(data))), branchless(expected))
@@ -235,7 +235,7 @@ def _other_writer(contract: Contract, codec: BothPaths, schemas: LocalSchemas, o
 
 
 def fastavro_value(contract: Contract, avro: Any) -> Any:
-    """Return a random value of a writer's type as fastavro writes it, with a union's branch named where needed."""
+    """Return a random value of a writer's type as fastavro accepts it, with the name of each union's branch."""
     if isinstance(avro, list):
         branch = contract.random.choice(avro)
         value = fastavro_value(contract, branch)
@@ -267,7 +267,7 @@ def _compare_damaged(codec: BothPaths, data: bytes, random: Random) -> None:
 
 
 def same(one: Any, other: Any) -> bool:
-    """Return whether values are equal and of the same types."""
+    """Return whether two values are equal and have the same types at every level."""
     if type(one) is not type(other):
         return False
     if isinstance(one, dict):
@@ -280,9 +280,9 @@ def same(one: Any, other: Any) -> bool:
 
 
 def branchless(value: Any) -> Any:
-    """Return a value without the differences between fastavro's and our choices in a union of the reader.
+    """Return a value that does not depend on the chosen branches of the reader's unions.
 
-    fastavro takes the first branch that can hold a number or text; Forebay takes the writer's own type if the reader
+    fastavro chooses the first branch that fits a number or text. Forebay chooses the writer's own type if the reader
     has it.
     """
     if isinstance(value, dict):

@@ -1,4 +1,4 @@
-"""The native and the explaining implementation of one codec, compared at every call."""
+"""A codec that compares the native implementation with the Python one, which explains errors, at every call."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ NATIVE = native_codec()
 class BothPaths:
     """A codec that calls both implementations and fails if results, their types or error messages differ.
 
-    Without a native codec (`test_extension.py` checks whether there must be one), both are the explaining
+    If there is no native codec (`test_extension.py` checks whether there must be one), both are the explaining
     implementation.
     """
 
@@ -41,7 +41,7 @@ class BothPaths:
 
 
 def outcome(call: Callable[[Any], Any], argument: Any) -> tuple[str, str]:
-    """Return the outcome of a call: the value as text (1, 1.0 and True differ), or the error and its text."""
+    """Return the outcome of a call: type and text of the value or of the error. 1, 1.0 and True differ."""
     try:
         value = call(argument)
     except Exception as error:

@@ -1,4 +1,4 @@
-"""Values under a writer's schema are checked for size before conversion: digits of decimals, levels of nesting."""
+"""Digits and nesting of values in a writer's schema are checked before the values are converted."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Decimals are exact: as bytes, as fixed, in unions, and never rounded. fastavro is the oracle."""
+"""Decimals are exact as bytes, as fixed and in unions, and never rounded. fastavro has the same results."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Bytes that can't be decoded are rejected with the error and its place."""
+"""Bytes that can't be decoded are rejected, and the error names the place."""
 
 from __future__ import annotations
 
@@ -129,7 +129,7 @@ def test_a_record_class_that_refuses_its_values() -> None:
 
 
 class Registry:
-    """A registry that can be unavailable."""
+    """A registry that is unavailable while `away` is set."""
 
     def __init__(self) -> None:
         self.schemas = LocalSchemas()

@@ -1,4 +1,4 @@
-"""Records that don't fit their contract are rejected with the field and the error."""
+"""Records that don't fit their contract are rejected, and the error names the field."""
 
 from __future__ import annotations
 

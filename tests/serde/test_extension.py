@@ -1,4 +1,4 @@
-"""The native code is used if it can be built; if not, its absence is reported."""
+"""The native code is used if it can be built. If not, its absence is reported."""
 
 from __future__ import annotations
 

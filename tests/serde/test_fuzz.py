@@ -1,6 +1,6 @@
 """Random contracts and records: both implementations and fastavro agree.
 
-`python -m tests.serde.fuzz 24000` runs more.
+`python -m tests.serde.fuzz 24000` runs more cases.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""A long run of the codec doesn't grow in memory, and creates few objects for the cyclic garbage collector."""
+"""The codec leaks no memory, and creates few objects that the cyclic garbage collector must track."""
 
 from __future__ import annotations
 
@@ -49,12 +49,12 @@ def refuse(call: Callable[[], object]) -> Callable[[], object]:
     ids=["decoded", "encoded", "truncated", "trailing", "unfit"],
 )
 def test_memory_does_not_grow(call: Callable[[], object]) -> None:
-    # A leak grows each time; threads of other tests allocate only now and then.
+    # A leak grows at every attempt. Threads of other tests allocate only occasionally.
     assert min(grown(call) for _ in range(3)) < RUNS / 2
 
 
 def grown(call: Callable[[], object]) -> int:
-    """Return the growth in allocated blocks after a number of calls."""
+    """Return the number of memory blocks by which many calls grow the process."""
     for _ in range(500):
         call()
     gc.collect()

@@ -1,4 +1,4 @@
-"""JSON values: arbitrary ones, and those of a dataclass."""
+"""The JSON format of arbitrary values and of dataclasses."""
 
 from __future__ import annotations
 

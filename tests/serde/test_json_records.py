@@ -1,4 +1,4 @@
-"""The quick way to read and check JSON records agrees with the long one wherever it does not give up."""
+"""The fast path for JSON records agrees with the slow path on every value that it handles."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ VALUES = 20
 
 
 def some_type(choices: random.Random, depth: int) -> Any:
-    """Return a type that a field may have."""
+    """Return a random type that a field may have."""
     kinds: list[Callable[[], Any]] = [lambda: choices.choice([str, int, float, bool])]
     if depth:
         inner: Any = some_type(choices, depth - 1)
@@ -36,13 +36,13 @@ def some_type(choices: random.Random, depth: int) -> Any:
 
 
 def some_record(choices: random.Random, depth: int) -> type[Any]:
-    """Return a frozen dataclass."""
+    """Return a random frozen dataclass."""
     fields = [(name, some_type(choices, depth)) for name in "bca"[: choices.randrange(1, 4)]]
     return dataclasses.make_dataclass("Some", fields, frozen=True)
 
 
 def some_value(choices: random.Random, hint: Any, *, is_right: bool) -> Any:
-    """Return a Python value of a type, now and then of another one."""
+    """Return a random value of a type. Unless `is_right`, parts of it may have other types."""
     if not is_right and choices.random() < 0.2:
         return choices.choice([None, "7", 7, 7.5, True, float("inf"), (1, 2), FrozenMap({"z": 1, "a": 2})])
     if dataclasses.is_dataclass(hint) and isinstance(hint, type):
@@ -61,7 +61,7 @@ def some_value(choices: random.Random, hint: Any, *, is_right: bool) -> Any:
 
 
 def outcome(call: Callable[[Any], Any], value: Any) -> str:
-    """Return what a call returns, with its types, or that it refuses the value."""
+    """Return the text of a call's result, or of the error with which it rejects the value."""
     try:
         return repr(call(value))
     except (DecodeError, EncodeError) as error:

@@ -1,4 +1,4 @@
-"""JSON with a schema: values that don't fit are neither written nor read, framed or not."""
+"""Values that don't fit their JSON schema are neither written nor read, with or without Confluent framing."""
 
 from __future__ import annotations
 

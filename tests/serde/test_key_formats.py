@@ -1,4 +1,4 @@
-"""Keys of several fields: a key always has the same bytes and row key, and row keys sort by the fields."""
+"""A key of several fields always has the same bytes and row key, and row keys sort by the fields."""
 
 from __future__ import annotations
 

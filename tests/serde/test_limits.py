@@ -1,4 +1,4 @@
-"""Decoding a few untrusted bytes is cheap, regardless of the schema."""
+"""Decoding a few untrusted bytes is cheap with any schema."""
 
 from __future__ import annotations
 
@@ -31,14 +31,14 @@ NULLS = {"type": "array", "items": "null"}
 
 @contextmanager
 def within(seconds: float) -> Iterator[None]:
-    """Fail if this process used more CPU time."""
+    """Fail if the process uses more CPU time (s) in the block."""
     began = time.process_time()
     yield
     assert time.process_time() - began < seconds
 
 
 def doubling(levels: int, innermost: Any = "null") -> Any:
-    """Return a record type of 2**levels values, each level twice the one before, in a few bytes of text per level."""
+    """Return a record type of 2**levels values whose schema text grows by only a few bytes per level."""
     inner: dict[str, Any] = {"type": "record", "name": "R0", "fields": [{"name": "a", "type": innermost}]}
     for level in range(1, levels + 1):
         fields: list[dict[str, Any]] = [{"name": "a", "type": inner}, {"name": "b", "type": f"R{level - 1}"}]
@@ -47,7 +47,7 @@ def doubling(levels: int, innermost: Any = "null") -> Any:
 
 
 def written(first: Any) -> tuple[BothPaths, bytes]:
-    """Return a codec, and the header of records whose writer has a field of type `first` before the reader's."""
+    """Return a codec and a record header of a writer that has a field of type `first` before the reader's fields."""
     schemas = LocalSchemas()
     writer = {**CONTRACT, "fields": [{"name": "first", "type": first}, *CONTRACT["fields"]]}
     schema_id = schemas.register(schema(writer)).schema_id

@@ -1,4 +1,4 @@
-"""Protobuf messages, with a class that comes with the package."""
+"""The Protobuf format, tested with a message class that is part of the protobuf package."""
 
 from __future__ import annotations
 

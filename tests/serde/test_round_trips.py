@@ -25,7 +25,7 @@ PARSED = fastavro.parse_schema(json.loads(json.dumps(CONTRACT)))
 
 
 def plain(value: Any) -> Any:
-    """Return a record as fastavro takes it: dicts and lists, and (type, dict) for a record in a union of several."""
+    """Return a record as dicts and lists, which fastavro accepts."""
     if dataclasses.is_dataclass(value):
         return {field.name: plain(getattr(value, field.name)) for field in dataclasses.fields(value)}
     if isinstance(value, dict):

@@ -1,4 +1,4 @@
-"""A dry run reads the registry of its process, and registers nothing there."""
+"""A dry run reads the connected schema registry and registers nothing in it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Every service's engine with one poisonous record of each kind: the service processes the records after it."""
+"""Every service processes the records after a poisonous one on the test driver, for each kind of poisonous record."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def goods(service: str) -> list[tuple[str, Event[Any]]]:
 
 
 def pipe(driver: TestDriver, records: list[tuple[str, Event[Any]]]) -> int:
-    """Pipe ordinary records; return the number of outputs."""
+    """Process ordinary records, and return the number of outputs."""
     return sum(len(driver.pipe(event.key, event.value, topic)) for topic, event in records)
 
 
@@ -85,7 +85,7 @@ def test_the_next_record_is_processed(service: str, topic: str, name: str) -> No
 
 
 class Unnamable(Headers):
-    """Return headers as the client does if the name of one is not UTF-8."""
+    """Headers that raise an error when they are read, like the client's if a name is not UTF-8."""
 
     def __iter__(self) -> Any:
         b"\xff".decode()

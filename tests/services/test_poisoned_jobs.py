@@ -1,4 +1,4 @@
-"""Jobs in SQL, KSML and the DSL with one poisonous record of each kind: the records around it are processed."""
+"""Jobs in SQL, KSML and the DSL process the records around a poisonous one, for each kind of poisonous record."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ POISONS: dict[str, Poison] = {
 
 
 def results(kind: str, poison: Poison | None) -> TestDriver:
-    """Return a job's driver after good records with a poisonous one among them."""
+    """Return a job's driver that has processed good records with a poisonous one among them."""
     job = JOBS[kind]
     driver = TestDriver(job.make(), tasks=2, clock=NOW, max_output_bytes=1_000_000)
     for number in range(GOOD):

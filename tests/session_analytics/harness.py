@@ -1,4 +1,4 @@
-"""A driver for the service, and clicks for it."""
+"""A test driver for the service, and clicks for it."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ GAP = 30 * SECOND
 
 
 def driver(dedupe_retention_ms: int = 600_000, **settings: int) -> TestDriver:
-    """Return a driver of one task; `settings` override the service's defaults."""
+    """Return a test driver with one task. `settings` override the service's defaults."""
     return TestDriver(
         "session-analytics",
         settings=SessionAnalyticsSettings(**settings),
@@ -50,7 +50,7 @@ def click(at: int, page: str = "/home", **fields: Any) -> UserClick:
 
 
 def pipe(to: TestDriver, at: int, page: str = "/home", key: str = "ann", **fields: Any) -> SessionAnalytics:
-    """Process one click of `key` and return its only output: the session's statistics after it."""
+    """Process one click of `key` and return its only output, the session's statistics after the click."""
     (output,) = to.pipe(key, click(at, page, **fields))
     assert (output.key, output.timestamp, output.value.session_status) == (key, START + at, "active")
     result = output.value
@@ -59,7 +59,7 @@ def pipe(to: TestDriver, at: int, page: str = "/home", key: str = "ann", **field
 
 
 def spans(outputs: list[Forwarded[Any]], status: str = "ended") -> list[tuple[str, int, int, int]]:
-    """Return user, first and last click (ms after START) and number of clicks of outputs of one status."""
+    """Return user, first and last click (ms after START) and number of clicks of the outputs with a status."""
     return [
         (
             output.key,

@@ -1,4 +1,4 @@
-"""An independent implementation of the service's rules that shares no code with it, to compare every output with.
+"""An independent implementation of the service's rules, with which every output is compared.
 
 A session is the list of its clicks, from which all statistics are computed.
 """
@@ -28,8 +28,8 @@ def replay(
     """Return the outputs in order, and each store's content, after one task has processed `records` in this order.
 
     Args:
-        until: closing time (ms) that the idle task reaches after the last record; stream time + gap + grace + 1 ends
-            every session.
+        until: Closing time (ms) of the idle task after the last record. Stream time + gap + grace + 1 ends every
+            session.
     """
     task = Task(gap_ms, grace_ms, retention_ms, list_limit, dedupe_retention_ms)
     for key, value, timestamp in records:
@@ -40,7 +40,7 @@ def replay(
 
 
 class Task:
-    """One task; `late` has (key, value, by_ms) of the late clicks."""
+    """One task. `late` contains (key, value, by_ms) for each late click."""
 
     def __init__(
         self, gap_ms: int, grace_ms: int, retention_ms: int, list_limit: int, dedupe_retention_ms: int
@@ -80,14 +80,17 @@ class Task:
             self.seen[click_id] = time
 
     def idle(self, until: int) -> None:
-        """Advance the task's closing time to `until`, and keep it there if that ended a session."""
+        """Advance the closing time to `until`. It remains advanced only if this ends a session."""
         before = len(self.outputs)
         self.end_sessions(until)
         if len(self.outputs) > before:
             self.closing_time = until
 
     def known_until(self, click_id: str) -> int:
-        """An id is kept in a bucket of a tenth of the retention; the bucket expires one retention after its end."""
+        """Return when (ms) an id expires, or -1 if it is unknown.
+
+        An id is stored in a bucket of a tenth of the retention. The bucket expires one retention after its end.
+        """
         if click_id not in self.seen:
             return -1
         bucket_ms = max(1, self.dedupe_retention_ms // 10)
@@ -206,7 +209,7 @@ class Task:
         return [figures(s) for s in self.open + self.ended if bound - by_ms < s["end"] <= bound]
 
     def stores(self) -> dict[str, Any]:
-        """Return the sessions that the store still shows, by end, start, key, and the profiles by user."""
+        """Return the sessions within the retention, sorted by end, start and key, and the profiles by user."""
         shown = [s for s in self.open + self.ended if s["end"] > self.latest_end - self.retention_ms]
         shown.sort(key=lambda s: (s["end"], s["start"], s["key"].encode()))
         return {
@@ -216,7 +219,7 @@ class Task:
 
 
 def stored_texts(value: Value) -> list[str]:
-    """Return the texts of a click that the state stores."""
+    """Return the texts of a click that are stored in the session's state."""
     category = (value.get("page_metadata") or {}).get("category")
     device = (value.get("device_info") or {}).get("type")
     texts = [value["page"], category, device, value.get("user_agent"), value.get("referrer")]

@@ -1,4 +1,4 @@
-"""A session ends once, with a record of its own, when it can't grow any more."""
+"""A session ends once, with a separate record, when it can't grow any more."""
 
 from collections.abc import Callable
 

@@ -1,4 +1,4 @@
-"""The statistics of a session."""
+"""The statistics of a session are correct."""
 
 from typing import Any
 

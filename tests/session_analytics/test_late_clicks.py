@@ -1,4 +1,4 @@
-"""Clicks whose session has closed go to .late and change nothing; late clicks of an open session count."""
+"""Clicks of a closed session go to .late and change nothing. Late clicks of an open session count."""
 
 from tests.session_analytics.harness import GAP, SECOND, click, driver, pipe, stores
 

@@ -1,4 +1,4 @@
-"""The logic and the independent replay give the same outputs, late clicks and stores for any input."""
+"""The logic and the independent replay produce the same outputs, late clicks and stores for any input."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""Which clicks make one session, and when two become one."""
+"""The gap determines which clicks belong to one session, and when two sessions are merged."""
 
 from tests.session_analytics.harness import GAP, SECOND, START, click, driver, pipe, spans
 

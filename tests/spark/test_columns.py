@@ -1,4 +1,4 @@
-"""Types of registered schemas as Spark's types, and their values."""
+"""Types of registered schemas, and their values, are converted to those of Spark."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ CONNECT_DECIMAL = {
 
 
 def in_arrow(column: Column, value: Any) -> Any:
-    """Return a value as Spark would show it, converted through Arrow."""
+    """Return a value after its conversion through Arrow, as Spark would show it."""
     converted = value if column.convert is None else column.convert(value)
     return pa.array([converted], to_arrow_type(column.kind, timezone="UTC"))[0].as_py()
 
@@ -200,7 +200,7 @@ def test_a_missing_json_property_has_its_default_and_null_stays_null() -> None:
 
 @pytest.mark.parametrize("is_cyclic", [False, True])
 def test_types_that_use_each_other_are_refused_once_they_are_too_many(is_cyclic: bool) -> None:
-    """Every path through the types is a column: their number grows exponentially."""
+    """Every path through the types is a column, so that their number grows exponentially."""
     names = [f"T{number}" for number in range(40)]
 
     def next_names(number: int) -> list[str]:

@@ -1,4 +1,4 @@
-"""Histories that no topic can have are refused, and so are options of a backfill that would be ignored."""
+"""Backfills refuse histories that no topic can have, and options that would be ignored."""
 
 from __future__ import annotations
 

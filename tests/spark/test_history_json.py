@@ -1,4 +1,4 @@
-"""Columns of a history as JSON without a schema: what the formats of DSL, SQL and KSML read."""
+"""Columns of a history are written as JSON without a schema that the formats of DSL, SQL and KSML can read."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Keys of a history have the declared columns' order and types: their bytes decide the partition."""
+"""Keys of a history have the order and types of the declared columns, because their bytes determine the partition."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Metrics of the format `forebay`: sums of tasks, and lag from Spark's progress."""
+"""The metrics of the format `forebay` are sums of tasks, and the lag from Spark's progress."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from forebay.spark.metrics import HELP, LAG, Amounts, SparkMetrics, lag_of
     [
         ({"a": {"0": 3, "1": 4}}, {"a": {"0": 5, "1": 4}}, {"a": 2}),
         ({"a": {"0": 3}, "b": {"0": 0}}, {"a": {"0": 3}, "b": {"0": 9}}, {"a": 0, "b": 9}),
-        # A partition that the micro-batch does not know yet, and a topic that was created again.
+        # A partition that is newer than the micro-batch, and a topic that was recreated.
         ({"a": {"0": 3}}, {"a": {"0": 4, "1": 7}}, {"a": 1}),
         ({"a": {"0": 3}}, {"a": {"0": 1}}, {"a": 0}),
         ({"a": {"0": 3}}, None, {}),
@@ -37,7 +37,7 @@ def test_lag_is_what_the_topics_have_after_the_micro_batch(end: Any, latest: Any
 
 
 def session(*progresses: Any) -> Any:
-    """Return a session whose queries have this progress."""
+    """Return a Spark session whose queries have this progress."""
     queries = [SimpleNamespace(lastProgress=progress) for progress in progresses]
     return SimpleNamespace(streams=SimpleNamespace(active=queries))
 

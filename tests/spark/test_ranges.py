@@ -1,4 +1,4 @@
-"""Which offsets a read of topics covers."""
+"""Options determine which offsets a read of topics covers."""
 
 from __future__ import annotations
 

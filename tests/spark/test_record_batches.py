@@ -1,4 +1,4 @@
-"""Records as Arrow batches: values that a column can't hold, and the size of a batch."""
+"""Records become Arrow batches of limited size, and values that a column can't represent are rejected."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ LARGEST = 2**31 - 1
 
 @dataclass(frozen=True)
 class Message:
-    """A record as a consumer returns it."""
+    """A record of a Kafka consumer."""
 
     at: int
     data: bytes

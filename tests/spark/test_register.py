@@ -1,4 +1,4 @@
-"""The format's registration in sessions with and without Spark Connect."""
+"""The format `forebay` is registered in sessions with and without Spark Connect."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ NAMES = ("spark.sql.python.filterPushdown.enabled", "spark.sql.timeType.enabled"
 
 
 class Settings:
-    """The settings of a session. As in a declarative pipeline, code can't set them."""
+    """The settings of a session, which code can't change, as in a declarative pipeline."""
 
     def __init__(self, values: dict[str, str], *, is_locked: bool) -> None:
         self.values, self._is_locked = values, is_locked

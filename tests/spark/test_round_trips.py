@@ -1,4 +1,4 @@
-"""Values that the sink writes under a schema of its own are the values that the source reads, of the same type."""
+"""If the sink writes values with its own schema, the source reads the same values with the same types."""
 
 from __future__ import annotations
 
@@ -88,7 +88,7 @@ def test_values_are_read_as_they_were_written(forms: str, kind: spark.DataType, 
     for form in forms:
         column, encode, decode = coding(form, row)
         assert column.kind.simpleString() == row.simpleString()
-        # A repeated field or a map of Protobuf has no null.
+        # Protobuf can't represent null for a repeated field or a map.
         nulls = [] if form == "p" and isinstance(kind, spark.ArrayType | spark.MapType) else [None]
         for value in [*values, *nulls]:
             (given,) = pa.array([{"c": value}], to_arrow_type(row, timezone="UTC")).to_pylist()

@@ -1,4 +1,4 @@
-"""The records of `.errors` and `.late` as rows: what the engine's headers say, with types, and the original headers."""
+"""Records of `.errors` and `.late` become rows with typed fields for the engine's headers, and the original headers."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ GIVEN = {
 
 
 def create_message(**fields: Any) -> Any:
-    """Return a consumed message. The client's annotations of headers are narrower than what it takes."""
+    """Return a message of a consumer. This bypasses the client's annotation of headers, which is too narrow."""
     return Message(**fields)
 
 
@@ -46,7 +46,7 @@ def at(seconds: int) -> datetime:
 
 
 def consumed_message(side: SideRecord, topic: str = "sums.errors") -> Any:
-    """Return a record of a side topic as a consumer receives it."""
+    """Return the message with which a consumer receives a record of a side topic."""
     return create_message(
         topic=topic,
         partition=0,
@@ -182,7 +182,7 @@ def test_a_named_schema_decodes(name: str) -> None:
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"records": "error"}, "records is error: write errors, for the records"),
+        ({"records": "error"}, "records is error: write errors for records"),
         ({"records": "lost"}, "records is lost: write errors"),
         ({"application": " "}, r'needs the application: add option\("application"'),
         ({"subscribe": "orders"}, "subscribe does not apply to records=errors"),

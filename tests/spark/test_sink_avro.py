@@ -1,4 +1,4 @@
-"""Spark's values in Avro: values are read back as they were written, and values that don't fit are rejected."""
+"""Spark's values are written in Avro so that they are read back unchanged. Values that don't fit are rejected."""
 
 from __future__ import annotations
 

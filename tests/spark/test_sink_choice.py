@@ -1,4 +1,4 @@
-"""The driver's decisions before anything is written: options, columns, schemas, and how rows become records."""
+"""The sink's driver decides on options, columns, schemas and the encoding of rows before anything is written."""
 
 from __future__ import annotations
 

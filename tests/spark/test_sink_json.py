@@ -1,4 +1,4 @@
-"""Spark's values as JSON: they fit the schema and lose nothing, or are rejected."""
+"""Spark's values are written as JSON that fits the schema and loses nothing, or are rejected."""
 
 from __future__ import annotations
 
@@ -99,7 +99,7 @@ def test_constraints_beyond_types_are_checked_for_each_record() -> None:
 
 
 def test_a_number_that_json_lacks_is_refused() -> None:
-    with pytest.raises(ValueMismatch, match="c is nan, which is not a number of JSON"):
+    with pytest.raises(ValueMismatch, match="c is nan, which JSON can't represent"):
         json_encoder(schema(c={"type": "number"}), row(("c", spark.DoubleType())))({"c": float("nan")})
 
 

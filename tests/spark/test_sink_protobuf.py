@@ -1,4 +1,4 @@
-"""Spark's values in Protocol Buffers: they are read back as written, and values that don't fit are rejected."""
+"""Spark's values are written in Protobuf so that they are read back unchanged. Values that don't fit are rejected."""
 
 from __future__ import annotations
 

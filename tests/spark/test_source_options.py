@@ -1,4 +1,4 @@
-"""Options of a read: names, defaults, and error messages."""
+"""The options of a read have names, defaults, and error messages for invalid values."""
 
 from __future__ import annotations
 

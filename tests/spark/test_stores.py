@@ -1,4 +1,4 @@
-"""Changelog rows as rows of a DataFrame, for every store of a job, and error messages."""
+"""Changelog rows of every type of store become rows of a DataFrame, or are reported as errors."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ GIVEN = {"application": "a", "store": "s", "bootstrapServers": "x:1", "schemaReg
 
 @pytest.fixture(scope="module")
 def driver() -> TestDriver:
-    """Return a driver after all operators have processed records."""
+    """Return a test driver in which all operators have processed records."""
     driver = TestDriver(JOB, tasks=TASKS)
     for topic, key, value, at in records(400):
         driver.pipe(key, value, topic, at)
@@ -67,7 +67,7 @@ def declare(name: str) -> DeclaredStore:
 
 
 def read(declared: DeclaredStore, log: Iterable[Record], mode: Mode = Mode.FAIL) -> list[dict[str, Any]]:
-    """Return the rows as Spark receives them, times in microseconds."""
+    """Return the rows that Spark receives, with times in microseconds."""
     errors = "_error" if mode is Mode.COLUMN else ""
     schema = store_schema(declared.store, declared.key()[0], declared.value().kind, errors)
     rows = list(StoreEntries(declared, declared.codec(KAFKA), mode).read(compact(log), 0))
@@ -90,7 +90,7 @@ def rows_of(driver: TestDriver, name: str) -> list[dict[str, Any]]:
 
 
 def wanted_rows(driver: TestDriver, name: str) -> list[tuple[str, ...]]:
-    """Return the contents of the job's store (key, start or time, value) as text, in order."""
+    """Return the sorted content of the driver's store as texts: key, start or time, and value."""
     declared, contents = declare(name), driver.store(name)
     convert = declared.value().convert
 
@@ -119,7 +119,7 @@ def wanted_rows(driver: TestDriver, name: str) -> list[tuple[str, ...]]:
 
 
 def dataframe_rows(driver: TestDriver, name: str) -> list[tuple[str, ...]]:
-    """Return the same for the DataFrame's rows."""
+    """Return the sorted rows of the store's DataFrame in the form of `wanted_rows`."""
     store, result = declare(name).store, []
     for row in rows_of(driver, name):
         times = [str(row[time] // 1_000) if row[time] is not None else "None" for time in row if time in TIMES]
@@ -168,7 +168,7 @@ def pack_long(value: int) -> bytes:
 
 
 def versions(*given: tuple[int, int | None]) -> list[Record]:
-    """Return records of a changelog of versions of one key: times, and values or None for a null version."""
+    """Return changelog records of the versions of one key: (time, value), where the value may be None."""
     return [(terminate(b"k") + pack_time(at), b"" if value is None else pack_long(value), at) for at, value in given]
 
 
@@ -231,7 +231,7 @@ def test_typed_keys_of_a_processor_s_store_are_as_in_queries() -> None:
 
 def test_a_text_that_is_no_key_of_the_format_is_a_row_that_cannot_be_decoded() -> None:
     log: list[Record] = [(b"no digits", pack_long(1), 1)]
-    with pytest.raises(DecodeError, match="no key of the store reduced"):
+    with pytest.raises(DecodeError, match="not a key of the store reduced"):
         read(declare("reduced"), log)
     assert read(declare("reduced"), log, Mode.SKIP) == []
 
@@ -296,10 +296,10 @@ def test_the_service_of_another_application_id_is_derived_from_the_store() -> No
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
-        ({"store": ""}, 'add option("store", "user-profiles")'),
-        ({"application": ""}, 'add option("application", "user-sessions")'),
+        ({"store": ""}, 'set option("store", "user-profiles")'),
+        ({"application": ""}, 'set option("application", "user-sessions")'),
         ({"subscribe": "x"}, "the option subscribe does not apply to a store"),
-        ({"store": "a b"}, "no store can have this name"),
+        ({"store": "a b"}, "not a valid name of a store"),
         ({"mode": "ignore"}, "mode is ignore: write one of fail, skip, column"),
     ],
 )

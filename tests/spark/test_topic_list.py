@@ -1,4 +1,4 @@
-"""Which topics and partitions a read has, as brokers list them: incomplete for a moment after a restart."""
+"""A read determines its topics and partitions from brokers' lists, which are incomplete shortly after a restart."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ GIVEN = {"bootstrapServers": "localhost:1", "schemaRegistryUrl": "http://localho
 
 
 class Admin:
-    """Lists topics: their partitions, or None for one that does not exist."""
+    """An admin client that lists the partitions of topics, or None for topics that do not exist."""
 
     def __init__(self, **topics: tuple[int, ...] | None) -> None:
         self._topics = topics

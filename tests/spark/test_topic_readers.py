@@ -1,4 +1,4 @@
-"""Micro-batches of topics whose offsets are gone."""
+"""Micro-batches fail or skip offsets that no longer exist in the topics."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ PLACE = ("a", 0)
 
 
 class Offsets:
-    """Answers as a broker does."""
+    """A broker with one partition."""
 
     def __init__(self, begin: int, end: int) -> None:
         self.begin, self.end = begin, end
@@ -49,7 +49,7 @@ def batch(monkeypatch: pytest.MonkeyPatch, broker: Offsets, **options: str) -> l
 
 
 class Topics(Offsets):
-    """A broker with partitions that come and go."""
+    """A broker whose partitions are created and deleted."""
 
     def __init__(self, **ends: tuple[int, int]) -> None:
         super().__init__(0, 0)

@@ -1,4 +1,4 @@
-"""Records of several topics: each is read by the writers' schemas of its own topic's subject."""
+"""If several topics are read, each record is decoded with the writers' schemas of its own topic's subject."""
 
 from __future__ import annotations
 

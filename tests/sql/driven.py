@@ -1,4 +1,4 @@
-"""Statements on the test driver: the outputs of a program for given inputs."""
+"""SQL programs on the test driver, which show the outputs for some inputs."""
 
 from __future__ import annotations
 
@@ -19,18 +19,18 @@ Written = tuple[Any, Any, int]
 
 
 class Driven:
-    """A program as a job of two tasks; input and output values are JSON's."""
+    """A program that runs as a job on the test driver. Values of the input are JSON."""
 
     def __init__(self, sql: str, tasks: int = 2) -> None:
         self.program = program_of(sql, "test.sql")
         self.driver = TestDriver(job(NoSettings, lambda _: topology_of(self.program)), tasks=tasks)
         self.sent: list[Any] = []
-        """What the last record caused, with its topic."""
+        """The outputs of the last input record, with their topics."""
 
     def send(
         self, topic: str, key: bytes | str | None, value: Any, timestamp: int = 0, headers: Any = None
     ) -> list[Written]:
-        """Send a record; return its outputs to topics."""
+        """Process a record, and return key, value and timestamp of its outputs."""
         data = value.encode() if isinstance(value, str) else None if value is None else json.dumps(value).encode()
         raw = key.encode() if isinstance(key, str) else key
         self.driver.pipe_bytes(raw, data, timestamp, topic, headers)
@@ -39,13 +39,13 @@ class Driven:
         return [(plain(record.key), record.value, record.timestamp) for record in result]
 
     def rows(self, topic: str, *sent: tuple[str | None, Any]) -> list[tuple[Any, Any]]:
-        """Send records at the times 0, 1...; return keys and rows of all outputs."""
+        """Process records with the timestamps 0, 1, 2..., and return keys and rows of all outputs."""
         rows = [self.send(topic, key, value, at) for at, (key, value) in enumerate(sent)]
         return [(key, value) for item in rows for key, value, _ in item]
 
 
 def raw_output(topic: str, _written: object, put: Callable[[Forwarded[Any]], None]) -> Sink:
-    """Show outputs as the sent bytes (in place of the test driver's `show_output`)."""
+    """Return a sink that shows outputs as bytes, which replaces the test driver's `show_output`."""
 
     def show(
         key: bytes | None, value: bytes | None, timestamp: int, headers: Headers | None, partition: int | None

@@ -1,4 +1,4 @@
-"""Statements that ksqlDB accepts, with their results."""
+"""Statements that ksqlDB accepts are accepted, and have the same results."""
 
 from __future__ import annotations
 
@@ -79,7 +79,7 @@ def test_queries_have_one_name_each(sql: str, reason: str) -> None:
 
 
 class Client:
-    """Records what a shell sends."""
+    """HTTP client that records the requests of a shell."""
 
     def __init__(self) -> None:
         self.sent: list[str] = []

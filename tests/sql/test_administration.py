@@ -1,4 +1,4 @@
-"""DEFINE, RUN SCRIPT, ALTER, ASSERT, PAUSE and RESUME in files, as ksqlDB's users write them."""
+"""DEFINE, RUN SCRIPT, ALTER, ASSERT, PAUSE and RESUME work in files, as in ksqlDB."""
 
 from __future__ import annotations
 
@@ -15,7 +15,8 @@ from forebay.sql.errors import SqlError
 from forebay.sql.program import Program, program_of, program_of_statements
 from forebay.sql.service import statements_of
 from forebay.sql.statements import parse
-from forebay.sql.syntax import Command, CreateAs, CreateSource
+from forebay.sql.syntax import Command, CreateAs, CreateSource, SetProperty
+from forebay.sql.types import INT, STRING, SqlType
 from tests.sql.driven import Driven
 
 S = "CREATE STREAM s (id STRING KEY, v INT) WITH (KAFKA_TOPIC='s', VALUE_FORMAT='JSON');\n"
@@ -49,6 +50,23 @@ def test_a_variable_is_a_name_a_text_a_number_or_part_of_a_text() -> None:
     assert "${" not in created.text
     with pytest.raises(SqlError, match=r"f\.sql:2:36: there is no variable kind"):
         parse(text, "f.sql")
+
+
+def test_two_dollars_are_not_replaced() -> None:
+    text = "DEFINE n = '5'; DEFINE m = '$${n}'; SET 'x'='${n} $${n} ${m} $${unknown}';"
+    *_, used = parse(text)
+    assert isinstance(used, SetProperty)
+    assert used.value == "5 ${n} ${n} ${unknown}"
+    with pytest.raises(SqlError, match=r"there is no variable x: write DEFINE before, or \$\$\{x\} if the text"):
+        parse("SET 'x'='${x}';")
+
+
+def test_a_type_is_created_again_after_it_was_dropped() -> None:
+    types: dict[str, SqlType] = {}
+    parse("CREATE TYPE a AS INT; CREATE TYPE IF NOT EXISTS a AS STRING;", types=types)
+    assert types == {"A": INT}
+    parse("DROP TYPE a; CREATE TYPE a AS STRING;", types=types)
+    assert types == {"A": STRING}
 
 
 def test_a_value_counts_from_its_definition_to_the_next_one() -> None:
@@ -219,7 +237,7 @@ def test_a_query_that_replaces_a_paused_one_runs() -> None:
 
 
 def continue_with(sql: str, *earlier: Driven) -> Driven:
-    """Return a program that continues from what earlier ones left; the latest comes last."""
+    """Return a program that resumes from the state of earlier ones. Later states replace earlier ones."""
     driven = Driven(sql, tasks=1)
     driven.driver.restore(
         {
@@ -254,7 +272,7 @@ def test_records_that_wait_for_a_paused_query_are_not_late_because_another_ran(
 
 @pytest.mark.parametrize("pauses", ["PAUSE CSAS_A_0;", "PAUSE ALL; RESUME CSAS_B_1;"])
 def test_a_query_that_others_read_is_not_paused_alone(pauses: str) -> None:
-    # The other query would read all former rows of the topic again.
+    # Otherwise the other query would reread all earlier rows of the topic.
     error = error_of(f"{S}{A}{B}{pauses}")
     assert error.startswith("f.sql:4:")
     assert "CSAS_A_0 can't be paused while CSAS_B_1 reads its result: write PAUSE CSAS_B_1, too" in error

@@ -1,4 +1,4 @@
-"""Records whose values are too large or too deep go to `.errors` before conversion; the task continues."""
+"""Records with too large or too deep values go to `.errors` before they are converted, and the task continues."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`forebay sql` on the command line."""
+"""The command `forebay sql` and its options."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def test_a_missing_registry_is_reported_with_the_statement_that_needs_it(
     assert run(["sql", "-f", str(file), "--home", str(tmp_path), "--bootstrap-servers", "b:1"]) == 1
     error = capsys.readouterr().err
     assert "views.sql:2:1: in: the columns are left out, and no registry gives them: no schema registry: " in error
-    assert "use --schema-registry-url" in error
+    assert "specify yours with --schema-registry-url" in error
 
 
 def test_a_file_may_begin_with_the_mark_of_its_encoding(tmp_path: Path) -> None:
@@ -106,7 +106,7 @@ def test_a_backfill_of_a_file_takes_the_options_of_a_backfill(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     for name in ("FOREBAY_SERVICES", "FOREBAY_SQL"):
-        # The command sets them for the processes that it starts.
+        # The command sets these variables for its child processes.
         monkeypatch.setenv(name, "")
     file = tmp_path / "views.sql"
     file.write_text(DECLARED + COMPUTED)

@@ -1,4 +1,4 @@
-"""The statements of a file are understood and compiled once per process, however many there are and who asks."""
+"""Each statement of a file is analysed and compiled once per process, no matter how often the program is used."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Several sources over one topic: each query reads it as its own source declares it."""
+"""If several sources are declared over one topic, each query reads the topic as its own source declares it."""
 
 from __future__ import annotations
 

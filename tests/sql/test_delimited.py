@@ -1,4 +1,4 @@
-"""DELIMITED to the byte, as commons-csv 1.4 writes it: keys with other bytes would go to other partitions."""
+"""DELIMITED has the same bytes as commons-csv 1.4 writes, because different keys would go to other partitions."""
 
 from __future__ import annotations
 

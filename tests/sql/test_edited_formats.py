@@ -1,4 +1,4 @@
-"""Rows of a declared table that an edited program would misread are refused at the start; harmless edits keep them."""
+"""An edited program that would misread the rows of a declared table is refused. Harmless edits keep the rows."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def carry(old: TestDriver, new: TestDriver, *, recorded: bool = True) -> None:
 
 
 def results(before: str, after: str, value: Any, key: bytes = b"a", *, recorded: bool = True) -> list[Any]:
-    """Return the rows that the edited program joins with a row of the table that the earlier program stored."""
+    """Return the results of the edited program's join with a table row that the earlier program stored."""
     old, new = Driven(before, tasks=1), Driven(after, tasks=1)
     old.send("t", key, value)
     assert not old.driver.errors
@@ -122,7 +122,7 @@ def test_another_format_of_keys_is_refused() -> None:
 
 @pytest.mark.parametrize("columns", ["x INT, y INT, z STRING", "x INT, z INT"])
 def test_columns_of_protobuf_without_a_registry_are_found_by_their_numbers(columns: str) -> None:
-    # Field 1 is a varint of 5.
+    # These bytes are field 1 with the varint 5.
     assert results(table(**NOSR), table(columns, **NOSR), "\x08\x05") == [(5,)]
 
 
@@ -175,7 +175,7 @@ def test_edited_stores_of_a_task_share_the_limit_of_rows_that_are_decoded(monkey
         Driven("".join(declared.format(name, columns) for name in "uv") + STREAM.format(key="STRING") + joins, tasks=1)
         for columns in ("x INT", "x INT, y INT")
     )
-    # The second store has what the first one leaves.
+    # The stores share the limit, so the second one may use what the first one does not use.
     for number in range(20):
         old.send("v", str(number), {"X": 1})
     old.send("u", "a", {"X": 1})

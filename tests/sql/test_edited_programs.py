@@ -1,4 +1,4 @@
-"""An edited program takes over the previous one's state by name, or is rejected before a record is read."""
+"""An edited program uses the previous program's state by name, or is rejected before it reads a record."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def send(driver: TestDriver, topic: str, row: dict[str, Any]) -> None:
 
 
 def results_of(before: str, after: str) -> dict[str, Any]:
-    """Return the last row of each topic that the edited program writes for one more record."""
+    """Return the last row that the edited program writes to each topic for an additional record."""
     old = driver_of(before)
     if J in before:
         send(old, "u", {"x": 1, "y": 2})

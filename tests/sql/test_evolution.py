@@ -1,4 +1,4 @@
-"""Statements that change earlier ones: readers keep their columns by name; incompatible changes are rejected."""
+"""If statements change earlier ones, readers keep their columns by name. Incompatible changes are rejected."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Files as ksqlDB's users have them: commands of the shell, TERMINATE, unknown settings, SOURCE, connectors."""
+"""Files written for ksqlDB, with shell commands, TERMINATE, unknown settings, SOURCE and connectors."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a format can't hold, and names and options without meaning, are refused by line and column, as ksqlDB does."""
+"""Types that a format can't represent, and meaningless names and options, are refused with line and column."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Headers, partitions and offsets of a table's records are stored with its rows, for every reader of the table."""
+"""Headers, partitions and offsets of a table's records are stored with its rows, so that every reader has them."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ def test_a_tables_rows_keep_what_their_records_had(query: str) -> None:
         results += [item for item in driven.sent if item.topic == "B"]
     assert driven.driver.errors == []
     rows = [(record.key[0], record.value) for record in results]
-    assert sorted(rows, key=repr) == sorted(CASES[query], key=repr)  # of several keys in any order
+    assert sorted(rows, key=repr) == sorted(CASES[query], key=repr)  # rows of different keys may be in any order
 
 
 @pytest.mark.parametrize(

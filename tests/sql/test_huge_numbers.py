@@ -1,4 +1,4 @@
-"""Numbers with too many digits are rejected before they are formatted, which would block the worker or fill memory."""
+"""Numbers with too many digits are rejected. Formatting them would block the worker or exhaust its memory."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Columns from a registry: names, types, rejected schemas, and the file that stores the registry's answers."""
+"""Columns are inferred from a registry: names, types, rejected schemas, and the file of stored responses."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`forebay insert`: one row by column, in the formats of the statements."""
+"""`forebay insert` writes a row, specified by column, in the formats of the statements."""
 
 from __future__ import annotations
 
@@ -95,7 +95,7 @@ def sent(monkeypatch: pytest.MonkeyPatch) -> list[Inserted]:
 def way(
     request: pytest.FixtureRequest, tmp_path: Path, sent: list[Inserted], monkeypatch: pytest.MonkeyPatch
 ) -> Sequence[str]:
-    """Return the options with which the command finds the declarations."""
+    """Return the options for the command with the location of the declarations."""
     if request.param == "file":
         file = tmp_path / "views.sql"
         file.write_text(HEAD)

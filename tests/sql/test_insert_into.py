@@ -1,4 +1,4 @@
-"""INSERT INTO: its records reach every reader of its target, regardless of the order of the statements."""
+"""Records of INSERT INTO reach every reader of its target, regardless of the order of the statements."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""INSERT INTO ... VALUES: a record in the declared formats, sent once."""
+"""INSERT INTO ... VALUES sends one record in the declared formats."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from forebay.cli import inserted
+from forebay.cli import initial_inserts
 from forebay.kafka.settings import KafkaSettings
 from forebay.queries import sending
 from forebay.queries.sql_pages import SqlPages
@@ -43,6 +43,7 @@ SENT: dict[str, Inserted] = {
     ),
     "INTO s (k) VALUES ('x')": Inserted("in", b"x", EMPTY, None),
     "INTO s (n) VALUES (NULL)": Inserted("in", None, EMPTY, None),
+    "INTO s (n) VALUES (CAST(NULL AS INT))": Inserted("in", None, EMPTY, None),
     "INTO t VALUES (-7, 'a,b')": Inserted("rows", b'"-7"', b'"a,b"', None),
     "INTO keyless VALUES (1)": Inserted("keyless", None, b'{"V":1.0}', None),
 }
@@ -54,6 +55,10 @@ REFUSED = {
     "INTO s (n) VALUES (3000000000)": "3000000000 does not fit the column N INTEGER",
     "INTO s (n) VALUES ('many')": "'many' does not fit the column N INTEGER",
     "INTO s (d) VALUES (1000.0)": "the column D DECIMAL",
+    "INTO s (n) VALUES (1 / 0)": "can't be computed for the column N INTEGER: write another value",
+    "INTO s (n) VALUES (CAST('x' AS INT))": "can't be computed for the column N INTEGER",
+    "INTO s (a) VALUES (ARRAY[1, 1 / 0])": "can't be computed for the column A ARRAY<INTEGER>",
+    "INTO s (t) VALUES (PARSE_TIMESTAMP('x', 'yyyy'))": "can't be computed for the column T TIMESTAMP",
     "INTO s (n) VALUES (k)": "can't be used here",
     "INTO t (v) VALUES ('a')": "give K a value",
     "INTO t VALUES (NULL, 'a')": "give K a value",
@@ -118,14 +123,14 @@ def test_records_of_a_file_are_sent_to_topics_that_never_had_one(monkeypatch: py
 
     kafka: Any = None
     service: Any = type("Service", (), {"job": "a.job"})
-    monkeypatch.setattr(inserted, "load_job", lambda _: Job)
+    monkeypatch.setattr(initial_inserts, "load_job", lambda _: Job)
     monkeypatch.setattr(sending, "empty_topics", lambda _, topics: empty & set(topics))
     monkeypatch.setattr(sending, "send_records", send)
     connect(LocalSubjects())
     before = connected_subjects()
-    assert inserted.send_inserted(kafka, service) == {"keyless": 1, "rows": 1}
+    assert initial_inserts.send_inserted(kafka, service) == {"keyless": 1, "rows": 1}
     assert connected_subjects() is before
-    assert inserted.send_inserted(kafka, service) == {}
+    assert initial_inserts.send_inserted(kafka, service) == {}
     assert sent == [SENT["INTO keyless VALUES (1)"], SENT["INTO t VALUES (-7, 'a,b')"]]
 
 

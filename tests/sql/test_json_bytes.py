@@ -1,4 +1,4 @@
-"""JSON to the byte, as ksqlDB writes it: keys with other bytes would go to other partitions."""
+"""JSON has the same bytes as in ksqlDB, because different keys would go to other partitions."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def test_doubles_are_written_as_java_writes_them(value: float) -> None:
     assert key_format((Named("K", DOUBLE),), "JSON").codec(no_contracts).encode((value,)) == DOUBLES[value]
     row = value_format((Named("A", DOUBLE),), Encoding(value="JSON")).codec(no_contracts)
     assert row.encode((value,)) == b'{"A":' + DOUBLES[value] + b"}"
-    # ksqlDB's zero in JSON has no sign.
+    # ksqlDB writes a negative zero without its sign.
     assert repr(row.decode(row.encode((value,)))) == repr((value + 0.0,))
 
 

@@ -1,4 +1,4 @@
-"""A result's key format is the requested one, the left source's, or the format that SET names."""
+"""The key format of a result is that of its WITH clause, of its left source, or of SET."""
 
 from __future__ import annotations
 

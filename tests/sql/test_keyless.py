@@ -1,4 +1,4 @@
-"""Streams without key columns: their records have no key, even if the topic's records have one."""
+"""In streams without key columns, records have no key, even if the records of the topic have one."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ SQL = {
 
 @pytest.fixture(autouse=True)
 def raw_keys(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Show keys as the sent bytes."""
+    """Let the test driver show keys as bytes."""
     monkeypatch.setattr(driver_module, "show_output", raw_output)
 
 

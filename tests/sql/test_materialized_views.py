@@ -1,4 +1,4 @@
-"""CREATE MATERIALIZED VIEW is another spelling of CREATE TABLE ... AS SELECT: one plan, one job; PostgreSQL's nulls."""
+"""CREATE MATERIALIZED VIEW has the same plan as CREATE TABLE ... AS SELECT, but nulls have PostgreSQL's semantics."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Records of another Protobuf message than that of the columns go to `.errors`."""
+"""Records with a different Protobuf message than that of the columns go to `.errors`."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def test_only_a_renamed_message_of_the_subject_is_read_as_the_columns(columns: s
         driven.driver.pipe_bytes(None, data, at, "t")
     numbers = [output.value[0] for output in driven.driver.outputs]
     if columns:
-        # No message is chosen: a column is the field of its name, as in ksqlDB.
+        # Without a chosen message, a column is the field with the same name, as in ksqlDB.
         assert numbers == [7, 8, 9, 10, 7]
     else:
         assert numbers == [7, 8, 7]

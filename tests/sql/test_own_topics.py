@@ -1,4 +1,4 @@
-"""A topic that the file writes and declares again is written as its query says, and read by column name."""
+"""If a file declares a topic that it also writes, the query determines the format, and readers match names."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Every job that is written in SQL answers SQL queries: a file, a package around a file, and views."""
+"""Every job that is written in SQL (a file, a package around a file, or views) can be queried in SQL."""
 
 from __future__ import annotations
 

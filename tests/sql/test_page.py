@@ -1,4 +1,4 @@
-"""docs/sql.md: its statements run, its queries parse, and the functions that it names exist."""
+"""The statements in docs/sql.md run, its queries parse, and the functions that it names exist."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""SQL and KSML name a message of a Protobuf schema in the same way, also the second one and one within another."""
+"""SQL and KSML identify messages of a Protobuf schema in the same way, including second and nested messages."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ message Second { int32 id = 1; message Part { int32 id = 1; } }"""
 PATHS = {
     "Second": (1,),
     "shop.Second": (1,),
-    # The entry of the map comes first, as protoc places it.
+    # Like protoc, number the entry message of a map before other nested messages.
     "First.Part": (0, 1),
     "First.Part.Deep": (0, 1, 0),
     "shop.Second.Part": (1, 0),

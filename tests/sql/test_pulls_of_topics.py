@@ -1,4 +1,4 @@
-"""Pull queries of streams and of source tables read their topics to the end, within limits."""
+"""Pull queries of streams and source tables read their topics to the end, up to a limit."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ RECORDS = [("a", 1), ("b", 2), ("a", 3), ("b", None), ("c", 4), (None, 5)]
 
 
 class Topic:
-    """A topic's records up to its end."""
+    """A reader that returns a topic's records up to its end."""
 
     closed = 0
 

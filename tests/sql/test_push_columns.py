@@ -1,4 +1,4 @@
-"""Push queries have columns of a record that its row does not have: headers, partition, offset."""
+"""Push queries can select headers, partition and offset of a record, which are not in its row."""
 
 from __future__ import annotations
 

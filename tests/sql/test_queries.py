@@ -1,4 +1,4 @@
-"""`POST /sql`: pull, push, SHOW, DESCRIBE, EXPLAIN; errors come with their position and status."""
+"""`POST /sql` answers pull and push queries, SHOW, DESCRIBE and EXPLAIN. Errors have a position and a status."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import pytest
 from forebay.builder.keys import Windowed
 from forebay.http.messages import Answer, Request
 from forebay.http.server import MAX_BODY, HttpServer
-from forebay.processor.declared import declared_stores
+from forebay.processor.bound_stores import declared_stores
 from forebay.processor.messages import Origin
 from forebay.queries.entries import Entry
 from forebay.queries.sql_pages import SqlPages
@@ -33,7 +33,7 @@ STATEMENTS = stream("id STRING KEY, n INT") + (
 
 
 class DrivenStores:
-    """The stores of a driven program as a query server would hold them."""
+    """The stores of a program on the test driver, with the interface of a query server's stores."""
 
     def __init__(self, driven: Driven) -> None:
         self._driver = driven.driver
@@ -46,7 +46,7 @@ class DrivenStores:
 
     def scan(self, store: str, bounds: Any, limit: int) -> Found:
         (stores,) = filter(None, (sub_topology.stores(store) for sub_topology in self._driver.sub_topologies))
-        held = contents(stores, str)  # keys as they are stored
+        held = contents(stores, str)  # keys in their stored form
         if isinstance(held, dict):
             results = [Entry(key, record.value, timestamp=record.timestamp) for key, record in held.items()]
         else:
@@ -71,7 +71,7 @@ class DrivenStores:
 
 
 class DrivenTail:
-    """Records that were written to a topic, then silence."""
+    """A reader that returns the records of a topic, and then waits without an end."""
 
     def __init__(self, records: list[Any]) -> None:
         self._records = records
@@ -214,6 +214,39 @@ def test_show_describe_explain(pages: SqlPages) -> None:
     ]
 
 
+EXPLAINED = {
+    "SELECT c FROM totals WHERE id IN ('a', 'b') LIMIT 5;": [
+        "pull query of table TOTALS",
+        "  columns C BIGINT",
+        "  reads keys: 2",
+        "  keeps rows where IN(ID, 'a', 'b')",
+        "  returns at most 5 rows",
+    ],
+    "SELECT * FROM totals EMIT CHANGES;": [
+        "push query of table TOTALS",
+        "  columns ID STRING, C BIGINT, TOTAL INTEGER",
+        "  reads all keys",
+    ],
+    "SELECT n, COUNT(*) AS c FROM s GROUP BY n EMIT CHANGES;": [
+        "push query, which computes its result from the topics",
+        "  select COUNT(*) as C",
+        "    aggregate COUNT(*)",
+        "      key S.N (KAFKA), repartition",
+        "        read stream S: N",
+    ],
+}
+
+
+@pytest.mark.parametrize("select", EXPLAINED)
+def test_explain_shows_what_a_select_reads(pages: SqlPages, select: str) -> None:
+    assert [row["plan"] for row in rows(pages, f"EXPLAIN {select}")] == EXPLAINED[select]
+
+
+def test_explain_of_hours_shows_their_bounds(pages: SqlPages) -> None:
+    plan = rows(pages, "EXPLAIN SELECT * FROM hours WHERE WINDOWSTART > 5 AND WINDOWSTART <= 9;")
+    assert plan[2] == {"plan": "  reads all keys, windows that start from 6 ms to 9 ms"}
+
+
 def drawn(pages: SqlPages, sql: str) -> dict[str, set[str]]:
     """Return the labels of the nodes of a plan's graph, by kind."""
     (graph,) = [line["graph"] for line in ask(pages, sql)[1] if "graph" in line]
@@ -233,6 +266,10 @@ def test_a_plan_has_a_picture_of_what_gives_its_result(pages: SqlPages, driven: 
 
 
 REFUSED: dict[Any, tuple[int, str]] = {
+    "EXPLAIN SELECT nothing FROM totals;": (400, "line 1, column 16: there is no column NOTHING"),
+    "EXPLAIN SELECT * FROM nothing EMIT CHANGES;": (400, "line 1, column 23: NOTHING does not exist"),
+    "SELECT id AS a, c AS a FROM totals;": (400, "line 1, column 17: two columns are called A: give one another name"),
+    "SELECT *, id FROM totals EMIT CHANGES;": (400, "line 1, column 11: two columns are called ID: give one another"),
     "SELECT nothing FROM totals;": (400, "line 1, column 8: there is no column NOTHING: write one of ID, C, TOTAL"),
     "SELECT * FROM people;": (400, "declare it with CREATE SOURCE TABLE, follow it with EMIT CHANGES, or query"),
     "SELECT * FROM totals WHERE id = NULL;": (400, "line 1, column 33: the key ID is never NULL"),
@@ -249,7 +286,7 @@ REFUSED: dict[Any, tuple[int, str]] = {
         400,
         "write CREATE TABLE TOTALS WITH (HISTORY_RETENTION",
     ),
-    "SELECT * FROM kept FOR SYSTEM_TIME AS OF 9;": (400, "former rows by key: write WHERE key"),
+    "SELECT * FROM kept FOR SYSTEM_TIME AS OF 9;": (400, "FOR SYSTEM_TIME AS OF needs the keys: add WHERE key"),
     "SELECT * FROM kept FOR SYSTEM_TIME AS OF 'noon' WHERE id = 'a';": (400, "line 1, column 42: 'noon' is not a time"),
     "SELECT * FROM kept FOR SYSTEM_TIME AS OF '+999999999-01-01' WHERE id = 'a';": (
         400,
@@ -296,6 +333,31 @@ def test_a_body_that_is_too_large_or_has_no_length_is_refused() -> None:
 
 
 def test_rows_of_a_store_are_stamped(driven: Driven) -> None:
-    """Pull queries can return ROWTIME because stores of tables keep it with each row."""
+    """Pull queries can return ROWTIME because tables store it with each row."""
     store = driven.driver.store("totals")
     assert all(isinstance(item, Stamped) for item in store.values())
+
+
+@pytest.mark.parametrize(
+    "condition",
+    [
+        "CAST(s AS INT) > 5 OR n = 1",
+        "NOT (CAST(s AS INT) = 1)",
+        "COALESCE(CAST(s AS INT), 0) = 0",
+        "CAST(s AS INT) IS NULL",
+        "CASE WHEN CAST(s AS INT) > 5 THEN n = 1 ELSE n = 2 END",
+        "n + 1 > 2",
+        "IFNULL(n, 1) = 1",
+    ],
+)
+def test_where_of_a_pull_query_has_the_rows_of_a_persistent_query(condition: str) -> None:
+    driven = Driven(
+        "CREATE TABLE p (id STRING PRIMARY KEY, s STRING, n INT) WITH (KAFKA_TOPIC='p', VALUE_FORMAT='JSON');"
+        "CREATE TABLE whole AS SELECT id, s, n FROM p;"
+        f"CREATE TABLE part AS SELECT id, n FROM p WHERE {condition};",
+        tasks=1,
+    )
+    for number, (text, n) in enumerate([("7", 1), ("x", 1), ("x", 2), ("1", 2), (None, None), ("8", None)]):
+        driven.send("p", f"key{number}", {"S": text, "N": n}, number)
+    asked = SqlPages(queryable(lambda: driven.program), lambda: DrivenStores(driven), lambda *_: None)  # type: ignore[arg-type, return-value]
+    assert rows(asked, f"SELECT id FROM whole WHERE {condition};") == rows(asked, "SELECT id FROM part;")

@@ -1,4 +1,4 @@
-"""Columns of schemas whose types contain themselves do not depend on the order of fields, and have a limit."""
+"""If types of a schema contain themselves, the columns are limited and do not depend on the order of fields."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from forebay.sql.schemas.nesting import TooManyFields
 from forebay.sql.types import ArrayType, MapType, SqlType, StructType
 
 Graph = dict[str, list[tuple[str, str, str]]]
-"""Fields of each type: their name, their type or "" for a number, and how they hold it."""
+"""Fields by type: name, type ("" for a number), and the form in which the field contains the type."""
 
 
 def proto_type(graph: Graph) -> SqlType | None:
@@ -58,7 +58,7 @@ def avro_type(graph: Graph) -> SqlType | None:
             return {"type": "array", "items": inner}
         if how == "map":
             return {"type": "map", "values": inner}
-        # SQL has no type for it, but it may define one that another field has.
+        # SQL can't represent this field, but it may define a type that another field uses.
         return ["null", inner, "string"] if how == "choice" else ["null", inner]
 
     return avro.type_of(json.dumps(record("T0")))

@@ -101,6 +101,33 @@ REFUSED = {
     "CREATE STREAM a AS SELECT id, EXPLODE(n) AS x FROM s;": ("4:31", "EXPLODE takes an ARRAY"),
 }
 
+REFUSED["CREATE TABLE a AS SELECT COUNT(*) AS c FROM s GROUP BY n % 2;"] = (
+    "4:19",
+    "the key column (S.N % 2) is missing from the SELECT list: add it",
+)
+REFUSED |= {
+    "CREATE TYPE a AS INT; CREATE TYPE a AS STRING;": ("4:35", "the type A is INTEGER already: give this one another"),
+    "CREATE TYPE a AS INT; DROP TYPE a; CREATE STREAM b (id a) WITH (KAFKA_TOPIC='b', VALUE_FORMAT='JSON');": (
+        "4:56",
+        "there is no type A",
+    ),
+}
+COUNTED = "CREATE TABLE a AS SELECT id, COUNT(*) AS c FROM s WINDOW {} GROUP BY id;"
+REFUSED |= {
+    COUNTED.format("HOPPING (SIZE 1 DAY, ADVANCE BY 1 MILLISECOND)"): (
+        "4:90",
+        "in more than 100000 windows (limit WINDOWS_OF_RECORD): write ADVANCE BY 864 MILLISECONDS or more",
+    ),
+    COUNTED.format("HOPPING (SIZE 1 DAY, ADVANCE BY 0 SECONDS)"): ("4:90", "write ADVANCE BY 864 MILLISECONDS or more"),
+    COUNTED.format("TUMBLING (SIZE 1 DAY, ADVANCE BY 1 HOUR)"): ("4:80", "write SIZE, GRACE PERIOD or RETENTION"),
+    COUNTED.format("SESSION (1 DAY, SIZE 1 HOUR)"): ("4:74", "write GRACE PERIOD or RETENTION"),
+    COUNTED.format("SESSION (99999999999999999999 DAYS)"): ("4:67", "write at most 53375995583 of this unit"),
+    COUNTED.format("TUMBLING (SIZE 9223372036854775807 DAYS)"): ("4:73", "write at most 53375995583 of this unit"),
+    COUNTED.format("TUMBLING (SIZE 1 DAY, GRACE PERIOD 9223372036854775807 SECONDS)"): (
+        "4:93",
+        "longer than all times",
+    ),
+}
 HEAD_OF_B = "CREATE STREAM b (id BIGINT) WITH (KAFKA_TOPIC='b', VALUE_FORMAT='JSON', "
 TABLE_WITH = "CREATE TABLE a WITH (RETENTION_MS=1) AS SELECT id, COUNT(*) AS c FROM s GROUP BY id;"
 REFUSED |= {

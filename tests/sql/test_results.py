@@ -58,7 +58,7 @@ EXPRESSIONS = {
     "REDUCE(items, 0, (sum, i) => sum + i)": 12,
     "FILTER(items, i => i > 5)": (7,),
     "COALESCE(none, b)": 3,
-    "COALESCE(a / 0, b)": 3,
+    "COALESCE(a / 0, b)": None,
     "IFNULL(CAST('x' AS INT), 7)": 7,
     "ARRAY[a, b / 0]": (1, None),
     "ARRAY[CAST(a AS BIGINT), CAST('x' AS BIGINT) + b]": (1, None),

@@ -26,7 +26,7 @@ Rows = list[tuple[bytes, bytes]]
 
 
 def carry(old: TestDriver, new: TestDriver, change: Callable[[Rows], Rows] = lambda rows: rows) -> None:
-    """Start a job from the rows that another one left."""
+    """Start a job from the state of another one, whose rows `change` may modify."""
     tasks = [task for sub_topology in old.sub_topologies for task in sub_topology.state_tasks]
     new.restore({task.place: (change(list(task.table.scan(b""))), task.position) for task in tasks})
 
@@ -42,7 +42,7 @@ CREATE STREAM o AS SELECT s.id, name, {} FROM s JOIN t ON s.id = t.id;"""
 )
 @pytest.mark.parametrize("more", ["t.ROWPARTITION, t.ROWOFFSET", "h"])
 def test_a_table_whose_rows_were_its_topics_values(encoding: str, value: Any, more: str) -> None:
-    # Without record columns, a table's rows are stored as release 0.2 stored them with record columns.
+    # Release 0.2 stored rows with record columns as this release stores rows without them.
     old, new = Driven(TABLE.format(encoding, "n"), tasks=1), Driven(TABLE.format(encoding, more), tasks=1)
     old.send("t", "k", value)
     carry(old.driver, new.driver)

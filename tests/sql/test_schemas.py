@@ -1,4 +1,4 @@
-"""Topics whose records have schema ids: real bytes of Avro, Protocol Buffers, JSON Schema, in and out of a job."""
+"""Records with schema ids are read and written with the real bytes of Avro, Protocol Buffers and JSON Schema."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ EMPTY = json.dumps(dict.fromkeys(("I", "L", "D", "B", "S", "Y", "N", "DAY", "AT"
 
 
 def through(kind: str, *rows: str) -> list[Any]:
-    """Return rows after a round trip: written from JSON in a format, and read from its bytes by a second job."""
+    """Return the rows that a second job reads after a first job has read JSON and written another format."""
     first = Driven(
         f"CREATE STREAM s ({COLUMNS}) WITH (KAFKA_TOPIC='in', VALUE_FORMAT='JSON');\n"
         f"CREATE STREAM o WITH (KAFKA_TOPIC='out', VALUE_FORMAT='{kind}') AS SELECT * FROM s;"

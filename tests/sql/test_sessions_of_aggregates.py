@@ -1,7 +1,7 @@
-"""Every aggregate gives the same result over a session as over a window with the same records.
+"""Every aggregate has the same result for a session as for a window with the same records.
 
-A session is merged from the initial value and the sessions that a record joins, so merging the initial value must
-change nothing.
+A session is merged from the initial value and the sessions that a record joins. Merging the initial value must
+therefore change nothing.
 """
 
 from __future__ import annotations

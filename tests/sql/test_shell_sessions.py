@@ -1,4 +1,4 @@
-"""The shell of `forebay sql`: variables and scripts are the session's, the statements go to the server."""
+"""The shell of `forebay sql` handles variables and scripts itself, and sends statements to the server."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ CREATE = "CREATE STREAM s (id STRING KEY, n INT) WITH (KAFKA_TOPIC='in', VALUE_F
 
 
 class Client:
-    """Records what a session sends."""
+    """HTTP client that records the requests of a session."""
 
     def __init__(self) -> None:
         self.sent: list[str] = []
@@ -39,7 +39,7 @@ def session(client: Any) -> Session:
 
 
 def rows(session: Session, text: str) -> list[Any]:
-    """Return the rows that the session itself answers."""
+    """Return the rows of a response of the session itself."""
     return [list(line["row"].values()) for lines in session.answers(text) for line in lines if "row" in line]
 
 

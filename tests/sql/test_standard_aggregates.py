@@ -1,4 +1,4 @@
-"""Aggregates of views give SQL's results; their sums of doubles are exact in any order."""
+"""Aggregates of views have the results of standard SQL, and their sums of doubles are exact in any order."""
 
 from __future__ import annotations
 

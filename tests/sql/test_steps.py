@@ -1,4 +1,4 @@
-"""The steps of SQL's front end, each by itself: text, syntax tree, bound expressions in a plan, functions and graph.
+"""The steps of SQL's front end are tested separately: parsing, plan with bound expressions, and graph of operators.
 
 `functions/test_binding.py` tests expressions in the same way.
 """

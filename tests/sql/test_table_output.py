@@ -1,4 +1,4 @@
-"""Rows in a terminal are as wide as the widest row needs."""
+"""Tables are as wide as their widest row, except in a terminal, whose width the columns share."""
 
 from __future__ import annotations
 

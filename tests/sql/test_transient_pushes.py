@@ -1,4 +1,4 @@
-"""Push queries with joins and groups: their own topology over the topics, dropped when the answer ends."""
+"""Push queries with joins and groups run their own topology over the topics until the response ends."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ PEOPLE: list[Sent] = [("people", "a", {"NAME": "anna"}, 0), ("people", "a", None
 
 
 class Topics:
-    """What was sent to topics, one record per batch; then silence."""
+    """A reader that returns the records of topics one by one, and then None, as while it waits."""
 
     partitions = 2
 
@@ -45,7 +45,7 @@ class Topics:
             assert topic in self.names
             data = None if value is None else value if isinstance(value, bytes) else json.dumps(value).encode()
             raw = None if key is None else key.encode()
-            # Offsets with gaps, as those of a compacted topic.
+            # Offsets have gaps, as in a compacted topic.
             yield [PipedRecord(topic, 7 + 3 * offset, raw, data, timestamp, [], 1)]
         yield None
 
@@ -54,7 +54,7 @@ class Topics:
 
 
 class Server:
-    """A query server that is asked."""
+    """The SQL pages of a query server over some records."""
 
     def __init__(self, sent: Sequence[Sent]) -> None:
         self.watched: list[Topics] = []
@@ -115,13 +115,13 @@ ANSWERS: dict[str, tuple[list[Sent], list[Any]]] = {
         [PEOPLE[0], ("sizes", "a", {"SIZE": 5}, 1), PEOPLE[1]],
         [["a", "anna", 5], {"K": "a"}],
     ),
-    # The result of a query of the job is read from its topic.
+    # If a source is the result of a query of the job, the push query reads its topic.
     "SELECT total, name FROM totals JOIN people ON totals.id = people.id EMIT CHANGES;": (
         [PEOPLE[0], ("totals", "a", {"TOTAL": 7}, 1)],
         [[7, "anna"]],
     ),
     "SELECT COUNT(*) AS c FROM people EMIT CHANGES;": (PEOPLE, [[1], [0]]),
-    # What does not fit its declaration is no row.
+    # Records that do not fit the declaration are skipped.
     "SELECT COUNT(*) AS c, MAX(n) AS most FROM s EMIT CHANGES;": ([("in", "a", b"{", 1), S[1]], [[1, 2]]),
 }
 
@@ -177,7 +177,7 @@ def test_servers_of_a_process_share_the_limit(monkeypatch: pytest.MonkeyPatch) -
     ],
 )
 def test_a_query_without_results_gives_signs_of_life(sql: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    # Between two pieces the server notices that the client is gone.
+    # The server detects only when it sends something that the client has disconnected.
     monkeypatch.setattr(sql_pushes, "_SIGN_SECONDS", 0.0)
     answer = Server(S).pages.answer(Request(("sql",), method="POST", body=sql.encode()))
     assert not isinstance(answer.body, bytes)

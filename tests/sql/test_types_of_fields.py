@@ -1,4 +1,4 @@
-"""Fields of Avro and Protobuf whose type is not the column's are read exactly, or the record goes to `.errors`."""
+"""Avro and Protobuf fields of another type than their column are read exactly, or the record goes to `.errors`."""
 
 from __future__ import annotations
 

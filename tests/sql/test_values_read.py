@@ -1,4 +1,4 @@
-"""Values of JSON and DELIMITED are read as ksqlDB reads them: converted without loss, or refused."""
+"""Values of JSON and DELIMITED are converted without loss or refused, as in ksqlDB."""
 
 from __future__ import annotations
 

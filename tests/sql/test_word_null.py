@@ -1,4 +1,4 @@
-"""The word NULL in a comparison: refused, because the result would not depend on the row."""
+"""A comparison with the literal NULL is refused, because its result would not depend on the row."""
 
 from __future__ import annotations
 

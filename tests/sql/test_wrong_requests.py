@@ -1,4 +1,4 @@
-"""Malformed requests are answered by 400 or 413, never by a server error."""
+"""The response to a malformed request has status 400 or 413, and is never a server error."""
 
 from __future__ import annotations
 

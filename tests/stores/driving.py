@@ -1,4 +1,4 @@
-"""Runs one operation of a random sequence on a store."""
+"""Runs the operations of random sequences on a store."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from forebay.testing.bench import Bench
 
 
 def run(store: Any, bench: Bench, name: str, *arguments: Any) -> Any:
-    """Return the result of the operation, iterators as lists.
+    """Run an operation. Return its result, with iterators as lists.
 
-    `commit` writes to the table and drops everything held in memory; `undo` puts, and rolls back.
+    The operation `commit` writes to the table and clears the cache. `undo` puts and rolls back. Others are methods.
     """
     if name == "commit":
         bench.commit()

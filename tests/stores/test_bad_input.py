@@ -1,4 +1,4 @@
-"""Wrong use of a store is rejected at start, or at the record that causes it; each error names store and remedy."""
+"""Wrong use of a store is rejected at the start or at the causing record. Each error names the store and the remedy."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from forebay.operators import (
     WindowAggregate,
 )
 from forebay.processor import Context, Processor
-from forebay.processor.declared import declared_stores
+from forebay.processor.bound_stores import declared_stores
 from forebay.stores.buffers import JoinBuffer, SuppressBuffer
 from forebay.stores.keys import NullKeyError
 from forebay.stores.keyvalue import KeyValueStore

@@ -1,4 +1,4 @@
-"""A damaged block of the state is detected and named; blocks of releases without checksums are read."""
+"""A damaged block of a snapshot is detected and named. Blocks of releases without checksums can still be read."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The block log restores the table that it was written from, regardless of folding and caching."""
+"""The block log restores exactly the table that it was written from, regardless of block sizes and rewrites."""
 
 from __future__ import annotations
 

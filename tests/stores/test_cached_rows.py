@@ -1,4 +1,4 @@
-"""Decoded rows are cached if they are read again; the cache is bounded if they are not."""
+"""Rows that are read repeatedly are decoded once. The cache of decoded rows is bounded."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ ROWS = [b"%05d" % number for number in range(6_000)]
 
 
 class Counted(BytesCodec):
-    """Counts decoded rows."""
+    """A codec that counts decoded rows."""
 
     decoded = 0
 
@@ -29,7 +29,7 @@ def rows(codec: Counted, cached: int = 50_000) -> Rows[bytes]:
 
 
 def count_decoded(codec: Counted, of: Rows[bytes], keys: list[bytes]) -> int:
-    """Return the number of rows that a commit decodes when it reads these keys."""
+    """Read these keys within a commit. Return the number of rows that were decoded."""
     before = codec.decoded
     for key in keys:
         assert of.get(key) == b"value"

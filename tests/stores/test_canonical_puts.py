@@ -1,4 +1,4 @@
-"""A value is read back as it was put, from memory and from the row's bytes; if it would not be, the put is rejected."""
+"""A value reads back as it was put, both from memory and from the row's bytes. Otherwise the put is rejected."""
 
 from __future__ import annotations
 

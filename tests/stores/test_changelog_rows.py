@@ -1,4 +1,4 @@
-"""Stores write their rows under the store's name, and everything else under the task's internal prefix."""
+"""A store's rows are written under the store's name, and all other rows under the task's internal prefix."""
 
 from __future__ import annotations
 

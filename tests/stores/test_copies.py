@@ -1,4 +1,4 @@
-"""Warm copies: a starting task uses a copy only if it is complete and of a single commit."""
+"""A starting task uses a standby's warm copy only if it is complete and consistent with one commit."""
 
 from __future__ import annotations
 
@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from forebay.stores.copies import CopyTable, copy_file, load_copy
 from forebay.stores.disk import DiskTable
 from forebay.stores.memory import MemoryTable
+from forebay.stores.standby_tables import CopyTable, copy_file, load_copy
 from forebay.stores.table import NO_TAG, Table
 
 

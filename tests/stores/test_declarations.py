@@ -1,4 +1,4 @@
-"""Invalid arguments are rejected when a store is declared; each error names the store and the remedy."""
+"""Invalid arguments are rejected when a store is declared. Each error names the store and the remedy."""
 
 from __future__ import annotations
 

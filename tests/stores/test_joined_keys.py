@@ -1,4 +1,4 @@
-"""Store keys composed of several fields."""
+"""Store keys of several fields can be split into the fields, sort by them, and can be scanned by the first one."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Every key-value store equals its model on both backends: plain, timestamped, LRU, TTL, list-value."""
+"""On both backends, every key-value store behaves like its model: plain, timestamped, LRU, TTL, list-value."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ UNDO = st.tuples(st.just("undo"), KEYS, VALUES)
 
 
 class Dict:
-    """A dict with a store's operations; subclasses bound it."""
+    """A dict with a store's operations. Subclasses limit its entries."""
 
     def __init__(self) -> None:
         self.values: OrderedDict[str, Cell] = OrderedDict()

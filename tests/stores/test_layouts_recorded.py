@@ -1,4 +1,4 @@
-"""The formats of a store's rows, recorded with them, and how those of several tasks become one."""
+"""The formats of a store's rows are recorded with them. A rescale merges the recorded formats of several tasks."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Rows in memory equal a dict and its sorted keys, also at sizes at which they are stored in many pieces."""
+"""Rows in memory behave like a dict with sorted keys, also if there are enough rows for several internal pieces."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ Model = dict[bytes, bytes]
 
 
 class Pair:
-    """Rows and their model."""
+    """Rows in memory and a dict as their model."""
 
     def __init__(self, seed: int, made: Callable[[], OrderedRows] = ordered_rows) -> None:
         self.random = random.Random(seed)
@@ -24,7 +24,7 @@ class Pair:
         self.model: Model = {}
 
     def apply(self, changes: list[Change]) -> None:
-        """Change both."""
+        """Apply changes to the rows and to the model."""
         self.rows.apply(changes, self.sizes.held_by)
         for key, value in changes:
             if value is None:
@@ -33,16 +33,16 @@ class Pair:
                 self.model[key] = value
 
     def key(self, space: int) -> bytes:
-        """Return a key of one of two stores, or of none."""
+        """Return a random key, of one of two stores or of no store."""
         return self.random.choice([b"one\0", b"two\0", b""]) + b"%d" % self.random.randrange(space)
 
     def value(self) -> bytes | None:
-        """Return a value of any size, or None to delete the row."""
+        """Return a random value of several sizes, or None to delete the row."""
         choice = self.random.random()
         return None if choice < 0.4 else self.random.randbytes(self.random.choice([0, 3, 40, 900]))
 
     def check(self) -> None:
-        """Compare the results of all reads."""
+        """Compare the results of all kinds of reads with the model."""
         entries = sorted(self.model.items())
         assert len(self.rows) == len(entries)
         assert list(self.rows.scan(b"")) == entries

@@ -1,4 +1,4 @@
-"""Expired rows are deleted in bounded steps until none is left, even if commits in between are rolled back."""
+"""Expired rows are deleted in steps of bounded size until none is left, even if commits in between are rolled back."""
 
 from __future__ import annotations
 
@@ -97,7 +97,7 @@ def test_entries_that_release_0_2_forgot_go_as_well(bench: Bench) -> None:
 
 
 def forget(store: TtlKeyValueStore[Cell], until: int) -> None:
-    """Set the first time at which an entry is due as release 0.2 did after a jump of time, and open the store again."""
+    """Set the first expiry time to the value that release 0.2 left after a jump of time, and reopen the store."""
     store._marks.set(ttl._FIRST, until)
     store._is_looked_through = False
 
@@ -127,7 +127,7 @@ def test_a_purge_that_is_undone_happens_again(bench: Bench) -> None:
 
 
 def test_a_scan_of_rows_with_one_time_resumes_where_it_stopped(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
-    """All windows of a task begin at the same times; a scan from the start would visit all deleted rows again."""
+    """All windows of a task begin at the same times, so a scan from the start would visit all deleted rows again."""
     store = bench.open(WindowStore("w", Cell, size_ms=1, retention_ms=640))
     for number in range(COUNT):
         store.put(f"k{number:02}", Cell("v"), 5)

@@ -1,4 +1,4 @@
-"""Row keys sort as their parts do, and can be split into their parts."""
+"""Row keys sort as their parts (key and time) do, and can be split into them."""
 
 from __future__ import annotations
 

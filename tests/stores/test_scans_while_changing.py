@@ -1,4 +1,4 @@
-"""A scan returns each row as it is when the scan reaches it, committed or not."""
+"""A scan returns each row in its state when the scan reaches it, including uncommitted changes."""
 
 from __future__ import annotations
 

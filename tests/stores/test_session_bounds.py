@@ -1,4 +1,4 @@
-"""Every bound of the session store, one millisecond to either side."""
+"""The session store's time bounds are exact to the millisecond on both sides."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The session store equals a simple list of sessions, on both backends."""
+"""On both backends, the session store behaves like a simple dict of sessions."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ OPERATIONS = st.one_of(
 
 
 class Model:
-    """Sessions in a dict; nothing is ever deleted."""
+    """Sessions in a dict. Expired sessions are hidden, never deleted."""
 
     def __init__(self, retention: int) -> None:
         self.retention, self.latest = retention, -(10**9)

@@ -1,4 +1,4 @@
-"""Rows spread over another number of tasks: each new task behaves as if it always had these keys."""
+"""After rows are spread over another number of tasks, each task behaves as if it had always had its keys."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ KEYS = [f"user-{n}" for n in range(40)]
 
 
 class Everything(Processor[Number, Total]):
-    """Puts each number into a store of every type, sets a timer per key and one of the task."""
+    """Puts each number into a store of every type, and sets a timer per key and one for the task."""
 
     totals = KeyValueStore("totals", Total)
     windows = WindowStore("windows", Total, size_ms=1_000, retention_ms=20_000)
@@ -53,7 +53,7 @@ class Everything(Processor[Number, Total]):
 
 @dataclass
 class Side:
-    """A number of tasks, each a real engine over its table."""
+    """Several tasks, each with a real engine on its own table."""
 
     tasks: int
     tables: list[MemoryTable]

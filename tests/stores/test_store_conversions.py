@@ -1,4 +1,4 @@
-"""A store with a changed declaration is converted to what it would hold if it had been declared so from the start."""
+"""A converted store has the rows that it would have if it had been declared this way from the start."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def timestamped_rows() -> Task:
 
 
 def versions(seed: int, count: int = 200) -> list[tuple[str, Cell | None, int]]:
-    """Return versions by time, with tombstones, over ten hours."""
+    """Return (key, value, timestamp) of random versions and tombstones over ten hours, by time."""
     draw = random.Random(seed)
     times = sorted(draw.sample(range(10 * HOUR), count))
     return [(f"k{draw.randrange(9)}", None if draw.random() < 0.3 else cell(n), ts) for n, ts in enumerate(times)]

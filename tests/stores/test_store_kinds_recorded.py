@@ -1,4 +1,4 @@
-"""Each store's format is recorded with its rows; a changed declaration is rejected until the rows are converted."""
+"""Each store's format is recorded with its rows. A changed declaration is rejected until the rows are converted."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ REWRITTEN = {"key-value", "timestamped", "versioned"}
 
 
 def recorded_as(text: str) -> Task:
-    """Return a task with a row of the store, written under that description."""
+    """Return a task with one row of the store, recorded with this description of its format."""
     task = Task()
     task.table.apply([(PREFIX + NAME.encode(), text.encode()), (NAME.encode() + b"\0k", b"1")], b"1")
     return task

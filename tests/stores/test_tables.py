@@ -1,4 +1,4 @@
-"""Every table implementation has the same contract: order, scans, sizes, tags."""
+"""Every table implementation has the same order, scans, sizes and tags."""
 
 from __future__ import annotations
 

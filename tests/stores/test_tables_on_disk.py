@@ -1,4 +1,4 @@
-"""A table on disk leaves no files behind, and recovers after the disk was full."""
+"""A table on disk leaves no files behind, and can be used again after the disk was full."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ from pathlib import Path
 import pytest
 
 from forebay.codec import Unavailable
-from forebay.stores.copies import CopyTable
 from forebay.stores.disk import DiskTable, DiskUnavailable
+from forebay.stores.standby_tables import CopyTable
 from forebay.stores.table import NO_TAG, Table
 
 ROWS = [(b"%06d" % number, b"x" * 500) for number in range(4_000)]
@@ -130,7 +130,7 @@ def test_no_record_is_blamed_if_a_scan_finds_the_disk_full(tmp_path: Path) -> No
     table.close()
 
 
-def test_a_scan_goes_on_after_rows_that_change_and_go(tmp_path: Path) -> None:
+def test_a_scan_continues_after_rows_that_change_or_are_deleted(tmp_path: Path) -> None:
     table = DiskTable(str(tmp_path), "t")
     table.apply(ROWS[:100], b"first")
     forward, backward = table.scan(b""), table.scan_reverse(b"")

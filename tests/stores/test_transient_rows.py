@@ -1,4 +1,4 @@
-"""A row that is created and deleted within a commit leaves no trace, neither in changes nor in scans."""
+"""A row that is created and deleted within a commit appears neither in the changes nor in scans."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A store holds what a restart would read, for every format, even if logic mutates its objects."""
+"""A store returns the value that it would return after a restart, in every format and even if logic mutates objects."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ class Whole:
 
 @dataclass(frozen=True)
 class Way:
-    """How a store type is used: declare it, put a value, get it back."""
+    """How a store type is declared, and how a value is put and read."""
 
     declare: Callable[[Format[Any]], Any]
     put: Callable[[Any, Any], object]

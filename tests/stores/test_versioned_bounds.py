@@ -1,4 +1,4 @@
-"""Every bound of the versioned store's rules, one millisecond to either side."""
+"""The versioned store's time bounds are exact to the millisecond on both sides."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The versioned store equals a simple list of versions, on both backends, regardless of late records."""
+"""On both backends, the versioned store behaves like a simple dict of versions, also with late records."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ OPERATIONS = st.one_of(
 
 
 class Model:
-    """Versions in a dict, every rule spelled out; nothing is ever deleted."""
+    """Versions in a dict, with every rule written out. Nothing is ever deleted."""
 
     def __init__(self, retention: int) -> None:
         self.retention, self.now, self.versions = retention, -1, dict[str, dict[int, Cell | None]]()
@@ -98,7 +98,7 @@ def test_it_does_what_a_list_of_versions_does(retention: int, operations: list[t
 def test_within_history_nothing_is_lost_while_old_versions_go(
     steps: list[tuple[str, Cell | None, int]], retention: int
 ) -> None:
-    """Time advances far enough for purges; reads within the history stay those of the model."""
+    """Time advances far enough for purges. Reads within the history retention still equal those of the model."""
     scale = 1_000
     with open_bench(Backend.IN_MEMORY) as bench:
         declared = VersionedKeyValueStore("versions", Cell, history_retention_ms=retention * scale)

@@ -1,4 +1,4 @@
-"""Every bound of the window store, one millisecond to either side."""
+"""The window store's time bounds are exact to the millisecond on both sides."""
 
 from __future__ import annotations
 

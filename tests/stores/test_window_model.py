@@ -1,4 +1,4 @@
-"""The window store equals a simple list of entries, on both backends."""
+"""On both backends, the window store behaves like a simple list of entries."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ OPERATIONS = st.one_of(
 
 
 class Model:
-    """Entries in a list; nothing is ever deleted."""
+    """Entries in a list. Expired entries are hidden, never deleted."""
 
     def __init__(self, retention: int, duplicates: Duplicates) -> None:
         self.retention, self.duplicates, self.latest = retention, duplicates, -(10**9)

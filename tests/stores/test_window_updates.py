@@ -1,4 +1,4 @@
-"""Updating a window's entry in one step, and finding the first start of the existing ones."""
+"""A window's entry can be updated in one step, and the store returns the first start of its visible windows."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A task's table whose store is declared again at every start, as new releases of a service do."""
+"""A task whose store is declared differently at its starts, as by new releases of a service."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def cell(number: int) -> Cell:
 
 
 class Task:
-    """Opens a store on the table; `commit` writes its changes together with the store's format."""
+    """A task with one table. `open` opens a store on it, and `commit` writes the store's changes and format."""
 
     def __init__(self, table: Table | None = None) -> None:
         self.table: Table = MemoryTable() if table is None else table
@@ -42,7 +42,7 @@ class Task:
         return bound
 
     def commit(self) -> int:
-        """Return the number of changed rows."""
+        """Write the changes to the table. Return the number of changed rows."""
         changes = [change for rows in self.lent.opened for change in rows.changes()]
         changes += self.kinds.changes()
         self.commits += 1

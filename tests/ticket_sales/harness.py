@@ -13,7 +13,7 @@ START = 1_735_689_600_000
 
 
 class BoxOffice:
-    """A driver for the service with both sub-topologies; times are ms after START."""
+    """A test driver for the service with both sub-topologies. Times are ms after START."""
 
     def __init__(self, tasks: int = 1, **engine: Any) -> None:
         self.driver = TestDriver("ticket-sales", tasks=tasks, **engine)
@@ -26,7 +26,7 @@ class BoxOffice:
         cinema: str = "odeon",
         event_id: str | None = None,
     ) -> list[Forwarded[TicketsSoldChange]]:
-        """Sell tickets; return the changes that this produces."""
+        """Sell a ticket, and return the resulting changes."""
         return self.driver.pipe(cinema, MovieTicketSale(event_id, title, value, cinema, START + at))
 
     def sold(self) -> dict[str, int]:

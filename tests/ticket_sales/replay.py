@@ -1,4 +1,4 @@
-"""An independent implementation of the service's rules, without its code, to compare outputs and stores with."""
+"""An independent implementation of the service's rules, with which outputs and stores are compared."""
 
 from __future__ import annotations
 
@@ -23,8 +23,8 @@ def replay(
     The store, and the changes of one title without their timestamps, are valid for any number of tasks.
 
     Args:
-        records: in processing order of their tasks.
-        task_of: gives the task that processes a key; each task has a time and repetitions of its own.
+        records: Records in the order in which their tasks process them.
+        task_of: Function that returns the task of a key. Each task has a separate time and separate repetitions.
     """
     outputs: list[Output] = []
     table: dict[str, Value] = {}

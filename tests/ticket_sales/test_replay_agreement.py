@@ -1,4 +1,4 @@
-"""The service and the independent replay give the same changes and counts for any input and number of tasks."""
+"""The service and the independent replay produce the same changes and counts for any input and number of tasks."""
 
 from __future__ import annotations
 

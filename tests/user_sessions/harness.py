@@ -1,4 +1,4 @@
-"""A driver for the service's logic, with its contracts."""
+"""A test driver for the service's logic, with its contracts."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ Driver = TestDriver
 
 @functools.cache
 def codec(record_type: type[Any]) -> AvroCodec[Any]:
-    """Return the record type's codec by its contract, without a registry."""
+    """Return the codec of a record type with its contract, without a registry."""
     schemas = LocalSchemas()
     return AvroCodec(record_type, schemas.register(load_contract("user-sessions", record_type.__name__)), schemas)
 

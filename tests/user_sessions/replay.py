@@ -1,4 +1,4 @@
-"""An independent implementation of the service's rules that shares no code with it, to compare every output with."""
+"""An independent implementation of the service's rules, with which every output is compared."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def replay(
     """Return the outputs in order, and each user's state, after one task has processed `records` in this order.
 
     Args:
-        until: time (ms) the task's clock reaches after the last record; sessions idle by then end.
+        until: Time (ms) of the task's clock after the last record. Sessions that are idle for too long by then end.
     """
     task = _Task(idle_timeout_ms, list_limit, dedupe_retention_ms)
     for key, value, timestamp in records:
@@ -66,7 +66,10 @@ class _Task:
         self.count(key, value)
 
     def known_until(self, event_id: str) -> int:
-        """An id is kept in a bucket of a tenth of the retention; the bucket expires one retention after its end."""
+        """Return when (ms) an id expires, or -1 if it is unknown.
+
+        An id is stored in a bucket of a tenth of the retention. The bucket expires one retention after its end.
+        """
         if event_id not in self.seen:
             return -1
         bucket_ms = max(1, self.retention_ms // 10)
@@ -177,5 +180,5 @@ def new_user(ts: int) -> Value:
 
 
 def ranking(counts: dict[str, int]) -> list[str]:
-    """Return names by count, largest first; equal counts are sorted by name."""
+    """Return names in order of their counts, the largest first. Those with equal counts are sorted by name."""
     return sorted(counts, key=lambda name: (-counts[name], name))

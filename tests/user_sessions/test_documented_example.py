@@ -1,4 +1,4 @@
-"""The service gives the results of the example on its page."""
+"""The service produces the results of the example on its page."""
 
 import json
 import re

@@ -1,4 +1,4 @@
-"""A session ends after the idle timeout, also on an idle topic, and never twice."""
+"""A session ends once after the idle timeout, even if the topic is idle."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""The five most visited pages by count."""
+"""The statistics contain the five most visited pages, in order of their counts."""
 
 from hypothesis import given, settings
 from hypothesis import strategies as st

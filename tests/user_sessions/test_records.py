@@ -1,4 +1,4 @@
-"""Records are frozen, quickly built, and fit their contracts."""
+"""Records are frozen, and fit their contracts."""
 
 import json
 

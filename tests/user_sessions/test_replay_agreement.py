@@ -1,4 +1,4 @@
-"""The logic and the independent replay give the same outputs and states for any input."""
+"""The logic and the independent replay produce the same outputs and states for any input."""
 
 import pytest
 from hypothesis import given, settings

@@ -1,4 +1,4 @@
-"""Another session id ends the current session; an ended session has its own totals."""
+"""Another session id ends the current session, and an ended session has its own totals."""
 
 from tests.user_sessions.harness import START, driver, pipe, profile
 from user_sessions.model import Session

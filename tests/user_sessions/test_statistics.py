@@ -1,4 +1,4 @@
-"""An output's statistics of the event, the user and the totals."""
+"""An output contains the statistics of the event and the user, and the totals."""
 
 from tests.user_sessions.harness import START, driver, pipe, profile
 from user_sessions.model import Activity, CurrentContext, Location

@@ -1,4 +1,4 @@
-"""A topic to select from, with a column of every type."""
+"""A topic for views, with a column of every type."""
 
 from __future__ import annotations
 
@@ -30,10 +30,10 @@ def new_record(
     valid: bool | None = None,
     timestamp: int = 0,
 ) -> Measured:
-    """Return a record; omitted fields are null."""
+    """Return a record whose omitted fields are null."""
     return Measured(sensor, area, note, reading, level, valid, (), timestamp)
 
 
 def view(sql: str) -> View:
-    """Return the view of an SQL text."""
+    """Return the view of a SQL text."""
     return parse_view(sql, "v.sql", READINGS)

@@ -1,4 +1,4 @@
-"""SQL of any depth is parsed or rejected with its file's name; a long condition does not count as deep."""
+"""SQL of any depth is parsed, or rejected with the name of its file. A long condition does not count as deep."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""docs/views.md: a service of views in a package of its own, with contracts that the command writes."""
+"""The service of views in docs/views.md works in a separate package, with contracts that the command writes."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def test_contracts_are_written_and_the_views_run(package: Path, capsys: pytest.C
     assert run(["views", "my-views"]) == 1
     shown = capsys.readouterr().out
     assert "PartAvg.avsc: out of date" in shown
-    assert "`forebay views my-views --write` writes what is out of date" in shown
+    assert "`forebay views my-views --write` writes the contracts that are out of date" in shown
     assert run(["views", "my-views", "--write"]) == 0
     assert "PartAvg.avsc: written" in capsys.readouterr().out
     assert run(["views", "my-views"]) == 0

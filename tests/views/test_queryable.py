@@ -1,4 +1,4 @@
-"""Views are queried in SQL: their rows by group, with conditions, and their changes."""
+"""Views can be queried in SQL for their rows by group, with conditions, and for their changes."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ VIEWS = {
 
 
 class DrivenStores:
-    """The stores of a driven job, as a query server would hold them."""
+    """The stores of a job on the test driver, with the interface of a query server's stores."""
 
     def __init__(self, driver: TestDriver) -> None:
         self._driver = driver

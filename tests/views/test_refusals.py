@@ -1,4 +1,4 @@
-"""A file that is not a valid view is rejected with its name, the error, and the correction."""
+"""A file that does not contain a valid view is rejected with its name, the error, and the correction."""
 
 from __future__ import annotations
 

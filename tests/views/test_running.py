@@ -1,4 +1,4 @@
-"""Views run: grouping by the key needs no repartition, any other one does, and all give correct results."""
+"""Views have correct results. Only groupings by another value than the key need a repartition."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def run(folder: Path) -> TestDriver:
 
 
 def rows(run: TestDriver, *records: Measured) -> dict[str, dict[str, dict[str, Any]]]:
-    """Pipe records; return each view's last row of each group."""
+    """Process records, and return the last row of each group by view."""
     tables: dict[str, dict[str, dict[str, Any]]] = defaultdict(dict)
     for record in records:
         for sent in run.pipe(record.sensor, record):

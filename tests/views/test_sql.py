@@ -1,4 +1,4 @@
-"""A view's SQL determines the view; names are lower case unless quoted."""
+"""A view's SQL determines the view, and names are lower case unless they are quoted."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def test_grouped_by_the_topic_s_key() -> None:
 
 
 def computation(found: View) -> tuple[object, ...]:
-    """Return what a view computes, independent of the form of its SQL."""
+    """Return the computation of a view, independent of the form of its SQL."""
     arguments = [argument.bound for arguments in found.aggregate_step.arguments for argument in arguments]
     return found.name, found.select, found.groups, found.columns, arguments
 

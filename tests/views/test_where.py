@@ -1,4 +1,4 @@
-"""WHERE has SQL's three values: a comparison with null is unknown, and a record counts only if it is true."""
+"""WHERE has SQL's three-valued logic: comparisons with null are unknown, and only true conditions select a record."""
 
 from __future__ import annotations
 

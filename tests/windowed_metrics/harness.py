@@ -1,4 +1,4 @@
-"""A driver for the service, and measurements for it."""
+"""A test driver for the service, and measurements for it."""
 
 from __future__ import annotations
 
@@ -15,18 +15,18 @@ SECOND = 1000
 MINUTE = 60 * SECOND
 STORE = "metric-windows"
 WALL_CLOCK = 1 << 52
-"""Where a driver's clock stands."""
+"""Time of a driver's clock in ms."""
 
 Output = Forwarded[WindowedMetric]
 
 
 def driver(engine: dict[str, Any] | None = None, **settings: Any) -> TestDriver:
-    """Return the service with these settings of its logic."""
+    """Return a test driver with these settings of the service."""
     return TestDriver("windowed-metrics", settings=WindowedMetricsSettings(**settings), **(engine or {}))
 
 
 def finals(**settings: Any) -> TestDriver:
-    """Return the service, configured to send only finals."""
+    """Return a test driver of the service that sends only final results."""
     return driver(emit_results=EmitResults.FINAL, **settings)
 
 
@@ -73,6 +73,6 @@ def stored_windows(of: TestDriver) -> dict[tuple[int, str, str], dict[str, Any]]
 
 
 def ends(outputs: list[Output]) -> list[tuple[str, str, int]]:
-    """Return server, metric and window start (ms after START) of results, which must be finals."""
+    """Return server, metric and window start (ms after START) of results, which must be final."""
     assert all(output.value.processing_info.window_final for output in outputs)
     return [(output.key, output.value.metric_name, output.value.window.start_timestamp - START) for output in outputs]

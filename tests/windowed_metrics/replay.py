@@ -1,4 +1,4 @@
-"""An independent implementation of the service's rules that shares no code with it, to compare every output with."""
+"""An independent implementation of the service's rules, with which every output is compared."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ Record = tuple[str | None, Value | None, int]
 """Key, value by field name, event time in ms."""
 Output = tuple[str, Value, int]
 Window = tuple[int, str, str]
-"""Start in ms, server, metric: finals leave in this order."""
+"""Start in ms, server and metric. Final results are sent in this order."""
 
 REQUIRED: dict[str, type | tuple[type, ...]] = {"metric_name": str, "value": (int, float), "timestamp": int}
 
@@ -33,7 +33,7 @@ def replay(
     """Return the outputs in order, and the windows in the store, after one task has processed `records` in this order.
 
     Args:
-        idle_ms: how long the topic is idle after the last record.
+        idle_ms: Time for which the topic is idle after the last record.
     """
     task = Replay(
         window_ms, grace_ms, retention_ms, emit_results, idle_timeout_ms, samples, list_limit, dedupe_retention_ms
@@ -45,7 +45,7 @@ def replay(
 
 
 class Replay:
-    """One task: windows in a dict, which is scanned completely whenever time advances."""
+    """One task, whose windows are in a dict that is scanned completely whenever time advances."""
 
     def __init__(
         self,
@@ -102,7 +102,7 @@ class Replay:
             self.accepted.accept(metric_id, time)
 
     def idle(self, idle_ms: int) -> None:
-        """Let the topic be idle for this long."""
+        """Advance time as if the topic had been idle for this time since the last record."""
         timed_out = 0 < self.idle_timeout_ms <= idle_ms
         horizon = max(idle_ms, self.window_ms + self.grace_ms) if timed_out else idle_ms
         until = self.stream_time + horizon

@@ -1,4 +1,4 @@
-"""The service gives the results of the example on its page, and has the defaults of its page."""
+"""The service has the defaults on its page, and produces the results of the example there."""
 
 import json
 import re

@@ -1,4 +1,4 @@
-"""A window's final result comes once, at end plus grace, in order, and is never lost."""
+"""A window's final result is sent once, in order, at the window's end plus the grace, and is never lost."""
 
 from tests.windowed_metrics.harness import MINUTE, START, driver, ends, finals, metric, pipe, states
 from windowed_metrics.model import ProcessingInfo, Statistics

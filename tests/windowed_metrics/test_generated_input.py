@@ -1,4 +1,4 @@
-"""Generated input with disorder and repetitions gives the same results as the independent replay."""
+"""For generated input with late and repeated records, the results equal those of the independent replay."""
 
 from collections import Counter
 

@@ -1,4 +1,4 @@
-"""On an idle topic windows close as the clock moves; a configured timeout closes all open windows at once."""
+"""If the topic is idle, windows close as the clock advances. After a configured timeout, all open windows close."""
 
 from tests.windowed_metrics.harness import MINUTE, SECOND, START, driver, ends, finals, metric, pipe
 from windowed_metrics.settings import EmitResults

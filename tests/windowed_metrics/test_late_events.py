@@ -1,4 +1,4 @@
-"""A window accepts events until stream time reaches its end plus grace; later events go to .late."""
+"""A window accepts events until stream time reaches its end plus the grace. Later events go to .late."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""The logic and the independent replay give the same outputs, late records and windows for any input."""
+"""The logic and the independent replay produce the same outputs, late records and windows for any input."""
 
 import pytest
 from hypothesis import given, settings

@@ -1,4 +1,4 @@
-"""Windows past the retention are deleted from the store, and their rows from its changelog."""
+"""Windows that are older than the retention are deleted from the store, and their rows from its changelog."""
 
 from tests.windowed_metrics.harness import MINUTE, STORE, driver, metric, pipe, states
 from windowed_metrics.settings import EmitResults
@@ -44,7 +44,7 @@ def test_a_window_that_leaves_the_store_in_the_same_moment_as_it_closes_is_final
 
 
 def test_nothing_else_is_left_behind() -> None:
-    """A task's table (windows, index, ids, timers) is as large after a day as after two."""
+    """A task's table (windows, index, ids, timers) is as large after one day as after two."""
     task = driver(emit_results=EmitResults.BOTH)
     (table,) = task.sub_topologies[0].tables
     sizes = []

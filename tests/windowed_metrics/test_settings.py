@@ -1,4 +1,4 @@
-"""Senseless settings are rejected by name, with the correction."""
+"""Meaningless settings are rejected by name, with the correction."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""Count, sum, average, minimum, maximum and range of a window; only results are rounded."""
+"""Count, sum, average, minimum, maximum and range of a window are correct, and only results are rounded."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""The entry in the table of services: any number of tasks gives the same windows and the same finals."""
+"""The service has the same windows and the same final results with any number of tasks."""
 
 from collections.abc import Sequence
 
@@ -33,7 +33,7 @@ def test_number_of_tasks_and_partitions_changes_nothing(tasks: int, partitions: 
 
 
 def test_a_task_without_events_of_its_own_closes_its_windows_when_it_is_idle() -> None:
-    """Stream time is per task: a server of another task does not advance it."""
+    """Each task has its own stream time, which events of another task do not advance."""
     task = TestDriver("windowed-metrics", tasks=4, settings=WindowedMetricsSettings(emit_results=EmitResults.FINAL))
     task.run_batch([(f"s{number}", metric(0)) for number in range(8)])
     assert task.outputs == []

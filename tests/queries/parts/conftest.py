@@ -1,4 +1,4 @@
-"""Three parts of a job with rows in stores of every type."""
+"""Fixtures with query servers that share the tasks of a job, whose stores have rows."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def tasks() -> list[WrittenTask]:
 
 @pytest.fixture(scope="module")
 def filled_tasks(tasks: list[WrittenTask]) -> list[WrittenTask]:
-    """Fill every store; each key is in the task that it belongs to."""
+    """Fill every store, with each key in the task of its partition."""
     for at, key in enumerate(KEYS):
         task = tasks[owner(key)]
         task.at(at)
@@ -45,7 +45,7 @@ def filled_tasks(tasks: list[WrittenTask]) -> list[WrittenTask]:
 
 @pytest.fixture(scope="module")
 def shared_parts(filled_tasks: list[WrittenTask]) -> Iterator[Parted]:
-    """Return parts that a test must not break."""
+    """Yield the parts of a job. Tests share them and must not break them."""
     parts = Parted([task.replica for task in filled_tasks], seconds=PATIENT_SECONDS)
     yield parts
     parts.close()
@@ -53,17 +53,17 @@ def shared_parts(filled_tasks: list[WrittenTask]) -> Iterator[Parted]:
 
 @pytest.fixture
 def patience() -> float:
-    """Return the seconds that a part may take to answer.
+    """Return the time (s) that a part may take to respond.
 
-    A part that takes longer gets no further request for one second, so on a busy machine one slow answer would fail
-    many tests. Only modules in which parts hang have less patience.
+    A part that takes longer receives no further request for one second, so that on a busy machine one slow response
+    would fail many tests. Only modules in which parts hang override this with a shorter time.
     """
     return PATIENT_SECONDS
 
 
 @pytest.fixture
 def parts(patience: float) -> Iterator[Parted]:
-    """Return parts of a job that the test may break, with one row in each task."""
+    """Yield the parts of a job with one row in each task. The test may break them."""
     own = written_tasks()
     for task in own:
         task.store("plain").put(keys_of(task.task, 1)[0], Cell(str(task.task)))

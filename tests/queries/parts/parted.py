@@ -1,4 +1,4 @@
-"""Three servers that each hold some of a job's tasks, over HTTP, and a fourth one that holds all."""
+"""Three HTTP servers, each with some of a job's tasks, and a fourth one with all tasks."""
 
 from __future__ import annotations
 
@@ -39,8 +39,8 @@ class PartServer:
     """A part's query server, without the threads that follow the changelogs.
 
     Args:
-        log, codecs: of the job's only sub-topology.
-        replicas: of all tasks.
+        log, codecs: Changelogs and codecs of the job's only sub-topology.
+        replicas: Replicas of all tasks, including those of other parts.
     """
 
     def __init__(
@@ -64,7 +64,7 @@ class PartServer:
         self._gate = Gate(token)
 
     def answer(self, request: Request) -> Answer:
-        """Answer as `QueryServer` does."""
+        """Return the response to a request, like `QueryServer`."""
         page = self.part.open_page(request, self.health) or health_page(request, self.health, self.registry)
         if page is not None:
             return page
@@ -74,7 +74,7 @@ class PartServer:
         return self._gate.refusal(request) or self.pages.answer(request)
 
     def value(self, name: str, part: int) -> float:
-        """Return a metric of another part."""
+        """Return the value of this server's metric about a part."""
         return self.registry.get_sample_value(name, {"service": "svc", "part": str(part)}) or 0.0
 
 
@@ -82,7 +82,7 @@ class Parted:
     """A job of one sub-topology whose tasks are spread over three servers.
 
     Args:
-        replicas: of all tasks.
+        replicas: Replicas of all tasks.
     """
 
     def __init__(
@@ -109,7 +109,7 @@ class Parted:
         self.unblock_all()
 
     def unblock_all(self) -> None:
-        """Let all parts answer."""
+        """Let all parts respond again."""
         self.handlers[:] = [server.answer for server in self.servers]
 
     def lose(self, part: int) -> None:
@@ -118,7 +118,7 @@ class Parted:
         self.http[part].close()
 
     def hang(self, part: int) -> threading.Event:
-        """Block a part's answers; return the function that unblocks them."""
+        """Block a part's responses. Return the event that unblocks them."""
         go_on = threading.Event()
 
         def waiting(request: Request) -> Answer:
@@ -157,7 +157,7 @@ def written_tasks(count: int = TASKS) -> list[WrittenTask]:
 
 
 def owner(key: str, tasks: int = TASKS) -> int:
-    """Return the task of a record key."""
+    """Return the number of the task to which a record key belongs."""
     return partition_of(key.encode(), tasks)
 
 
@@ -167,7 +167,7 @@ def keys_of(task: int, count: int, prefix: str = "k") -> list[str]:
 
 
 def get(url: str, headers: Mapping[str, str] | None = None, body: bytes | None = None) -> tuple[int, Any, Any]:
-    """Return status, content (JSON, or its lines) and headers."""
+    """Send a request, and return status, content (JSON, or a list of JSON lines) and headers."""
     try:
         with urlopen(Ask(url, headers=dict(headers or {}), data=body), timeout=20) as response:
             return response.status, _content(response.read()), response.headers

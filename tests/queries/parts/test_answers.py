@@ -1,4 +1,4 @@
-"""Any part answers every request exactly as a server that holds everything."""
+"""Every part responds to every request exactly like a server with all tasks."""
 
 from __future__ import annotations
 
@@ -101,7 +101,7 @@ def test_a_key_is_asked_of_its_part_alone(parts: Parted) -> None:
 
 
 def test_a_key_that_is_not_where_it_belongs_is_found(parts: Parted) -> None:
-    """This happens if the input was written with another partitioner."""
+    """A key is in another task if the input was written with another partitioner."""
     stray = keys_of(1, 2, "stray")[1]
     task = parts.tasks[2]
     task.store("plain").put(stray, Cell("1"))
@@ -129,7 +129,13 @@ def test_a_read_waits_for_the_part_that_reads_the_offset(parts: Parted, number: 
         asked = f"{url}/stores/plain/{key}?at_least=events-{number}:19&wait_ms=50"
         assert get(asked)[0] == 200
         status, body, _ = get(f"{asked}&at_least=events-{number}:20")
-        assert (status, body) == (503, {"error": f"not processed, or not read yet: events-{number}:20"})
+        assert (status, body) == (
+            503,
+            {
+                "error": f"the server has not read the effects of events-{number}:20 yet: retry, or wait longer "
+                "(wait_ms)"
+            },
+        )
 
 
 def test_a_task_is_held_by_one_part(filled_tasks: list[WrittenTask], shared_parts: Parted) -> None:

@@ -1,4 +1,4 @@
-"""Every part has a global table's rows; a single part answers for all."""
+"""Every part has all rows of a global table, so that it responds without asking the others."""
 
 from __future__ import annotations
 

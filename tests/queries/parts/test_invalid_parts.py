@@ -1,4 +1,4 @@
-"""Parts that can't work together are refused at the start, in one line."""
+"""Query servers that can't work together as parts are refused at the start with a message of one line."""
 
 from __future__ import annotations
 

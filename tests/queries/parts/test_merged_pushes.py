@@ -1,4 +1,4 @@
-"""A push query to any part has the changes of all parts, each task's in order, and ends if a part is lost."""
+"""A push query to any part has the changes of all parts, in order for each task, and ends if a part is lost."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""If a part doesn't answer, requests are refused unless they accept partial answers, and never take long."""
+"""If a part doesn't respond, requests are refused soon, unless they accept partial responses."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def test_a_partial_answer_names_what_is_missing(parts: Parted) -> None:
 
 
 def test_that_there_is_nothing_takes_all_parts(parts: Parted) -> None:
-    """A key may be in another task than Kafka's partitioner says."""
+    """A key may be in a different task than that of Kafka's partitioner, so that all parts are asked."""
     parts.lose(1)
     nothing = keys_of(0, 2)[1]
     assert get(f"{parts.urls[0]}/stores/plain/{nothing}")[0] == 503
@@ -100,7 +100,7 @@ def test_many_requests_to_a_part_that_hangs_delay_no_other_request(parts: Parted
 
 
 def test_parts_that_all_ask_each_other_don_t_wait_for_each_other() -> None:
-    """There are more requests than a server has threads; forwarded requests use other threads."""
+    """There are more requests than threads, but forwarded requests use separate threads."""
     tasks = written_tasks()
     for task in tasks:
         task.store("plain").put(keys_of(task.task, 1)[0], Cell("1"))
@@ -132,7 +132,7 @@ def test_parts_that_know_other_numbers_of_tasks_are_not_mixed(parts: Parted) -> 
     parts.servers[1].stores.tasks = 4
     status, body, _ = get(f"{parts.urls[0]}/stores/plain")
     assert (status, body["missing"]) == (503, [1])
-    assert "it knows 4 tasks, this one 5" in body["error"]
+    assert "it has 4 tasks, this server 5" in body["error"]
 
 
 def test_an_offset_of_a_part_that_is_missing(parts: Parted) -> None:

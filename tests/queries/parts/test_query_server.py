@@ -1,4 +1,4 @@
-"""A part's query server: which requests need the token, and which do not."""
+"""The query server of a part requires the token for some requests, and not for others."""
 
 from __future__ import annotations
 

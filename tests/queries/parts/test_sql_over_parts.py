@@ -1,4 +1,4 @@
-"""`POST /sql` over parts: rows, their order and their ages are those of a server that holds everything."""
+"""The rows of `POST /sql` over parts, with their order and ages, are those of a server with all tasks."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def parts() -> Iterator[Parted]:
     for replica, table in zip(replicas, sub_topology.tables, strict=True):
         replica.is_current, replica.batch, replica._table = True, 7, table
         replica.committed_ms = 1_000 * (1 + replica.task)
-    # A part of a busy machine may be slow; every part is expected to answer.
+    # A part may be slow on a busy machine. Wait long enough, because every part must respond.
     parts = Parted(replicas, log, codecs, seconds=60.0)
     whole = SqlPages(queryable(lambda: driven.program), lambda: parts.all, lambda *_: iter(()))  # type: ignore[arg-type]
     parts.whole_answer = whole.answer
@@ -88,7 +88,7 @@ def test_a_pull_gives_the_same_rows_in_the_same_order(parts: Parted, sql: str) -
 
 
 def test_the_age_is_that_of_the_oldest_part(parts: Parted) -> None:
-    """The parts have the tasks 0 and 3, 1, and 2; their newest commits are of 4, 2 and 3 s since 1970."""
+    """The parts have the tasks 0 and 3, 1, and 2. Their newest commits are 4, 2 and 3 s after 1970."""
     _, whole = ask(parts.whole, {"sql": "SELECT * FROM totals;"})
     _, body = ask(parts.urls[0], {"sql": "SELECT * FROM totals;"})
     older = body[-1]["end"]["commit_age_ms"] - whole[-1]["end"]["commit_age_ms"]

@@ -1,4 +1,4 @@
-"""A request is forwarded with its caller's token, and only once."""
+"""A request is forwarded with the token of its caller, and only once."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""A model of the ownership protocol: the steps of workers of two drivers, a broker with a coordinator, and faults.
+"""A model of the ownership protocol: workers of two drivers, a broker with its coordinator, and faults.
 
-Each group is a tuple, so that states are small and can be compared. Epochs are reduced to whether a worker has the
-current one. Commits are numbered: commit n of a group processes the n-th piece of its input.
+Each group is a tuple, so that states are small and comparable. Of a producer's epoch, the model only knows whether it
+is current. Commits are numbered: commit n of a group processes the n-th piece of its input.
 """
 
 from __future__ import annotations
@@ -12,10 +12,11 @@ from typing import NamedTuple
 
 
 class Worker(NamedTuple):
-    """A worker of one driver and group: its phase, whether its epoch is current, and the commit its tables are at.
+    """A worker of one driver and group: its phase, whether its epoch is current, and the last commit in its tables.
 
-    Phases in order: "none", "checked" (the marker group names this checkpoint), "fenced" (the previous owner),
-    "replayed" (if rules are broken only), "owner", "half" and "sent" (a half or all of a transaction's records).
+    Phases in order: "none", "checked" (the marker group names this checkpoint), "fenced" (it has fenced the previous
+    owner), "replayed" (only if a rule is broken), "owner", "half" and "sent" (half or all of a transaction's records
+    are sent).
     """
 
     phase: str = "none"
@@ -24,7 +25,7 @@ class Worker(NamedTuple):
 
 
 class Group(NamedTuple):
-    """What the broker holds of a group, its workers by driver, and each driver's snapshot (a commit number)."""
+    """A group's state on the broker, its worker of each driver, and the commit number of each driver's snapshot."""
 
     committed: int = 0
     open_commit: int = 0
@@ -38,13 +39,13 @@ UNLIMITED = -1
 
 
 class State(NamedTuple):
-    """All groups, and the number of faults that may still happen (or UNLIMITED)."""
+    """All groups, and the number of faults that may still occur (or UNLIMITED)."""
 
     groups: tuple[Group, ...]
     faults: int
 
     def after(self, at: int, group: Group, cost: int) -> State:
-        """Return the state in which one group has changed. Groups are alike, so their order does not matter."""
+        """Return the state after a change of one group. Groups are sorted, because their order does not matter."""
         groups = tuple(sorted((*self.groups[:at], group, *self.groups[at + 1 :])))
         return State(groups, self.left_after(cost))
 
@@ -57,7 +58,7 @@ class State(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Rules:
-    """The rules of ARCHITECTURE.md that the model can break."""
+    """Rules of ARCHITECTURE.md that tests can switch off."""
 
     broker_fences: bool = True
     fence_before_replay: bool = True
@@ -71,10 +72,10 @@ class Violation(Exception):
 
 
 def steps(state: State, rules: Rules, commits: int) -> Iterator[tuple[str, State]]:
-    """Yield each step that can come next, and its state. Raises Violation.
+    """Yield the name of each possible next step and the state after it. Raises Violation.
 
     Args:
-        commits: of each group until its input is used up.
+        commits: Number of commits after which each group has processed all of its input.
     """
     for at, group in enumerate(state.groups):
         for name, cost, changed in _steps_of_group(group, rules, commits):
@@ -136,7 +137,7 @@ def _steps_of_worker(
 
 
 def _commits(group: Group, driver: int, worker: Worker, rules: Rules) -> Iterator[tuple[str, int, Group]]:
-    """Yield the outcomes of EndTxn: answered, repeated by the client, lost, or taken while its answer is lost."""
+    """Yield the outcomes of EndTxn: answered, sent twice by the client, lost, or executed with its answer lost."""
     ended, done = _end(group), Worker("owner", worker.is_current, worker.position + 1)
     again = Worker("checked")
     yield "commits", 0, _with(ended, driver, done)
@@ -148,7 +149,7 @@ def _commits(group: Group, driver: int, worker: Worker, rules: Rules) -> Iterato
 
 
 def _fence(group: Group, driver: int, worker: Worker) -> Group:
-    """Abort the open transaction and begin a new epoch, in which a late EndTxn of an older one is refused."""
+    """Abort the open transaction and begin a new epoch. The broker then rejects a late EndTxn of an older epoch."""
     workers = tuple(other._replace(is_current=False) for other in group.workers)
     fenced = group._replace(workers=workers, open_commit=0, open_halves=0, has_late_end=False)
     return _with(fenced, driver, worker)

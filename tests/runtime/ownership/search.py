@@ -1,4 +1,4 @@
-"""Explores all states of the model of the ownership protocol, breadth first."""
+"""A breadth-first search through all states of the model of the ownership protocol."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from tests.runtime.ownership.model import Group, Rules, State, Violation, steps
 
 @dataclass(frozen=True, slots=True)
 class Search:
-    """What a search found.
+    """The result of a search.
 
     Args:
-        states: number of states.
-        violation: the forbidden result, or "".
-        trace: the shortest sequence of steps to it.
+        states: Number of visited states.
+        violation: Description of the violation, or "".
+        trace: Shortest sequence of steps that leads to the violation.
     """
 
     states: int
@@ -24,7 +24,7 @@ class Search:
 
 
 def explore(groups: int, faults: int, commits: int, rules: Rules | None = None) -> Search:
-    """Visit all states. A violation is a wrong commit, or a state from which the input can't be used up any more."""
+    """Visit all states. A violation is a wrong commit, or a state from which not all input can be processed."""
     begin = State((Group(),) * groups, faults)
     cause: dict[State, tuple[State, str] | None] = {begin: None}
     before: dict[State, list[State]] = {begin: []}

@@ -1,4 +1,4 @@
-"""No order of steps and faults breaks the ownership protocol, and each of its rules is needed."""
+"""The ownership protocol is correct for every order of steps and faults, and fails without any one of its rules."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def test_no_three_faults_break_a_group_of_two_drivers() -> None:
 
 
 def test_no_number_of_faults_breaks_a_group_and_therefore_any_number_of_groups() -> None:
-    """Groups share only the fault "executor dies", which each group sees as the death of its worker."""
+    """One group is enough: groups share only the fault "executor dies", which each sees as the death of its worker."""
     result = explore(groups=1, faults=UNLIMITED, commits=4)
     assert (result.violation, result.trace) == ("", ())
 

@@ -1,4 +1,4 @@
-"""Runs the simulator for many seeds: python -m tests.runtime.simulator --runs 1000."""
+"""Command that runs the simulator with many seeds: python -m tests.runtime.simulator --runs 1000."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from tests.runtime.simulator.shrink import shrunk
 
 
 def main() -> int:
-    """Run; return 1 if any run differs from an undisturbed one."""
+    """Run all seeds. Return 1 if any run differs from a run without faults."""
     parser = argparse.ArgumentParser(prog="python -m tests.runtime.simulator", description=__doc__)
     parser.add_argument("--runs", type=int, default=100)
     parser.add_argument("--hours", type=float, help="run seeds until this time is over, in place of --runs")

@@ -1,4 +1,4 @@
-"""Checks a run's history for anomalies (by their names in Jepsen), which no run may have."""
+"""Checks that the history of a run contains no anomalies, which have their names in Jepsen."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from tests.runtime.simulator.worker import logs
 from tests.runtime.simulator.world import World
 
 MOST_SECONDS = 30.0
-"""Within which everything is processed after the last fault, in simulated time."""
+"""Simulated time (s) after the last fault within which everything must be processed."""
 
 
 def anomalies(world: World) -> list[str]:
@@ -26,7 +26,7 @@ def anomalies(world: World) -> list[str]:
 
 
 def _transactions(broker: Broker) -> list[str]:
-    """Return partly committed transactions, and those whose outcome differs from the broker's answer."""
+    """Return partly committed transactions, and transactions whose outcome differs from the broker's response."""
     records: dict[Attempt, list[Record]] = defaultdict(list)
     for record in broker.history:
         if record.attempt is not None:
@@ -44,7 +44,7 @@ def _transactions(broker: Broker) -> list[str]:
 
 
 def _owners(broker: Broker) -> list[str]:
-    """Return commits of an owner of a transactional id that come after a commit of a later owner."""
+    """Return commits of a transactional id's owner that follow a commit of a later owner."""
     faults, latest = [], defaultdict[str, int](int)
     for name, epoch, state in broker.coordinator.ends:
         if state == "committed":
@@ -55,7 +55,7 @@ def _owners(broker: Broker) -> list[str]:
 
 
 def _positions(world: World) -> list[str]:
-    """Return positions that go back, and offsets of the marker group that are ahead of all positions."""
+    """Return positions that decrease, and offsets of the marker group that are ahead of all positions."""
     faults, reached = [], defaultdict[tuple[str, int], int](int)
     for log in logs(world.job):
         last: dict[tuple[int, str, int], int] = defaultdict(int)

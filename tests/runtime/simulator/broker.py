@@ -1,4 +1,4 @@
-"""A broker in memory: partitions, transactions, fencing by transactional id, committed offsets, compaction."""
+"""An in-memory broker with partitions, transactions, fencing by transactional id, committed offsets and compaction."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from tests.runtime.simulator.late import LateRequests
 
 @dataclass(slots=True)
 class Record:
-    """One record of a partition (with the parts of confluent_kafka's `Message` that are used)."""
+    """A record of a partition, with the methods of confluent_kafka's `Message` that the runtime uses."""
 
     place: Place
     offset_: int
@@ -64,11 +64,11 @@ class Partition:
     end: int = 0
     records: list[Record] = field(default_factory=list)
     open: dict[Transaction, int] = field(default_factory=dict)
-    """First offset by transaction that has no marker of its end here yet."""
+    """First offset of each transaction whose end marker is not in this partition yet."""
     sequences: dict[str, tuple[int, int]] = field(default_factory=dict)
     """Last epoch and sequence number by transactional id."""
     answers_at: float = 0.0
-    """When clients that read the topic before it was recreated find the new one."""
+    """Time from which clients that read the former topic can read the recreated topic."""
 
     @property
     def stable(self) -> int:
@@ -80,32 +80,32 @@ Sent = tuple[Place, bytes | None, bytes | None, int, Headers | None]
 
 
 class Broker:
-    """Accepts producers' requests; callers pass the time in seconds.
+    """Broker that handles the requests of the clients in `clients`.
 
-    The coordinator writes the markers of a transaction's end one after the other: `settle` writes some, and the next
-    request of the producer the rest.
+    The coordinator writes the end markers of a transaction one after the other. `settle` writes some of them, and the
+    next request of the producer writes the others.
     """
 
     def __init__(self, seed: random.Random) -> None:
         self.partitions: dict[Place, Partition] = {}
         self.marked: dict[Place, tuple[int, str]] = {}
         self.history: list[Record] = []
-        """All that was ever sent, compacted away or not."""
+        """All records that were ever sent, including those that compaction has removed."""
         self.topic_ids: dict[str, str] = {}
         self.now = 0.0
         self.late = LateRequests(seed)
         self.attempts: list[Attempt] = []
-        """Every transaction that a client began, in order."""
+        """All transactions in the order in which clients began them."""
         self.coordinator = Coordinator(seed, lambda: self.now, self._write_marker, self.marked.update)
 
     def create(self, topic: str, partitions: int, silent_seconds: float = 0.0) -> None:
-        """Create a topic, or recreate it without records and under another id; for a while, no reads are answered."""
+        """Create a topic, or recreate it, empty and with a new id. For `silent_seconds`, reads of it return nothing."""
         self.topic_ids[topic] = f"{topic}@{self.now}"
         for number in range(partitions):
             self.partitions[topic, number] = Partition(answers_at=self.now + silent_seconds)
 
     def add_partitions(self, topic: str, partitions: int) -> None:
-        """Let a topic have so many partitions."""
+        """Increase the number of a topic's partitions."""
         for number in range(partitions):
             self.partitions.setdefault((topic, number), Partition())
 
@@ -129,7 +129,7 @@ class Broker:
         partition.end += 1
 
     def produce(self, name: str, epoch: int, sequence: int, record: Sent, attempt: Attempt) -> None:
-        """Answer Produce: append a record of a transaction, unless it is a repetition.
+        """Handle Produce: append a record of a transaction, unless it is a retry.
 
         Raises:
             Fenced, InvalidTransaction.
@@ -156,7 +156,7 @@ class Broker:
         partition.records = [record for record in partition.records if record.offset_ >= partition.low]
 
     def compact(self, topics: Iterable[str], tombstone_seconds: float) -> None:
-        """Keep only the last record of each key below the last stable offset, and deletes only for a limited time."""
+        """Compact topics up to their last stable offsets. Keep each key's last record, a delete only for a while."""
         wanted = set(topics)
         for (topic, _), partition in self.partitions.items():
             if topic not in wanted:

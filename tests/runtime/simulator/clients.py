@@ -1,4 +1,4 @@
-"""Clients of the broker in memory, with the part of confluent_kafka that the runtime uses."""
+"""Clients of the in-memory broker, with the part of confluent_kafka's API that the runtime uses."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ from tests.runtime.simulator.coordinator import Fenced, InvalidTransaction, Plac
 from tests.runtime.simulator.history import Attempt
 
 _RETRY_SECONDS = 0.25
-"""What passes before a client repeats a request whose connection was lost."""
+"""Time after which a client retries a request whose connection was lost."""
 
 T = TypeVar("T")
 
 At = Callable[[str], None]
-"""Called with the name of each point at which a worker may be hit."""
+"""Called with the name of each point at which a fault may happen to a worker."""
 
 
 def fenced_error() -> KafkaException:
@@ -30,7 +30,7 @@ def fenced_error() -> KafkaException:
 
 
 class EndEvent:
-    """Where a partition ended, or cannot be read."""
+    """Event of a consumer that reports the end of a partition, or an error of it."""
 
     def __init__(self, place: Place, offset: int, code: int = KafkaError._PARTITION_EOF) -> None:
         self._place = place
@@ -54,8 +54,8 @@ class MemoryConsumer:
     """A read_committed consumer with partition end events and auto.offset.reset=error.
 
     Args:
-        wait: called with seconds if there is nothing to read.
-        fetch: the most records of a partition per call.
+        wait: Called with a number of seconds if there is nothing to read.
+        fetch: Largest number of records of a partition per call.
     """
 
     def __init__(self, broker: Broker, at: At, wait: Callable[[float], None], fetch: int = 7) -> None:
@@ -233,7 +233,7 @@ class MemoryProducer:
         self._send("EndTxn", lambda: self._coordinator.end(name, epoch, state))
 
     def _send(self, kind: str, request: Callable[[], T]) -> T:
-        """Send a request; after a lost connection twice, in which case the first copy may arrive at any time."""
+        """Send a request. After a lost connection, send it twice. The first copy may then arrive at any time."""
         broker = self._broker
         broker.now = max(broker.now, self._coordinator.ready_at)
         is_repeated = broker.late.keep(kind, request)

@@ -1,4 +1,4 @@
-"""The transaction coordinator of the broker in memory, in transaction protocol v1, which librdkafka speaks."""
+"""The transaction coordinator of the in-memory broker, with transaction protocol v1, which librdkafka uses."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 Place = tuple[str, int]
 
 LOADING_SECONDS = 0.5
-"""How long a coordinator that takes over reads its log before it answers."""
+"""Time for which a new coordinator reads its log before it responds."""
 
 
 class Fenced(Exception):
@@ -22,12 +22,12 @@ class InvalidTransaction(Exception):
 
 @dataclass(slots=True, eq=False)
 class Transaction:
-    """One transaction.
+    """A transaction.
 
     Args:
-        pending: partitions that have no marker of its end yet.
-        first: the first offset of each partition with records of it.
-        offsets: of the marker group, which count once the transaction is committed.
+        pending: Partitions that do not have its end marker yet.
+        first: Its first offset in each partition with its records.
+        offsets: Offsets of the marker group, which take effect when the transaction is committed.
     """
 
     begun: float
@@ -48,14 +48,15 @@ class Identity:
 
 
 class Coordinator:
-    """Decides the outcome of transactions, and writes their markers, partition by partition.
+    """Coordinator that decides the outcome of transactions, and writes their end markers, partition by partition.
 
-    In protocol v1 an EndTxn names a producer epoch, not a transaction: it ends that epoch's open transaction.
+    In protocol v1, an EndTxn request names a producer epoch and no transaction. It ends any open transaction of this
+    epoch. A copy that arrives late can therefore end the next transaction.
 
     Args:
-        clock: returns the broker's time in seconds.
-        mark: writes the marker of a transaction's end to a partition.
-        commit_offsets: takes the offsets of a committed transaction.
+        clock: Returns the broker's time in seconds.
+        mark: Writes the end marker of a transaction to a partition.
+        commit_offsets: Called with the offsets of a committed transaction.
     """
 
     def __init__(
@@ -71,11 +72,11 @@ class Coordinator:
         self._commit_offsets = commit_offsets
         self.identities: dict[str, Identity] = {}
         self.ends: list[tuple[str, int, str]] = []
-        """Each decision: transactional id, epoch, "committed" or "aborted"."""
+        """All decisions: transactional id, epoch, "committed" or "aborted"."""
         self.ready_at = 0.0
 
     def init(self, name: str) -> int:
-        """Answer InitProducerId: abort the open transaction and return a new epoch."""
+        """Handle InitProducerId: abort the open transaction and return a new epoch."""
         identity = self.identities.setdefault(name, Identity())
         transaction = identity.transaction
         if transaction is not None and transaction.state == "open":
@@ -93,15 +94,15 @@ class Coordinator:
         return identity
 
     def add_partition(self, name: str, epoch: int, place: Place) -> None:
-        """Answer AddPartitionsToTxn. Raises Fenced."""
+        """Handle AddPartitionsToTxn. Raises Fenced."""
         self._begun(name, epoch).partitions.add(place)
 
     def add_offsets(self, name: str, epoch: int) -> None:
-        """Answer AddOffsetsToTxn. Raises Fenced."""
+        """Handle AddOffsetsToTxn. Raises Fenced."""
         self._begun(name, epoch).has_offsets = True
 
     def _begun(self, name: str, epoch: int) -> Transaction:
-        """Return the open transaction, or begin one: requests of protocol v1 don't name their transaction."""
+        """Return the open transaction, or begin one, because requests of protocol v1 do not name their transaction."""
         identity = self.own(name, epoch)
         transaction = identity.transaction
         if transaction is None or transaction.state != "open":
@@ -111,7 +112,7 @@ class Coordinator:
         return transaction
 
     def verify(self, name: str, epoch: int, place: Place) -> Transaction:
-        """Return the transaction that a record or an offset belongs to, as partition leaders ask since Kafka 3.6.
+        """Return the open transaction of a record or an offset. Partition leaders verify it since Kafka 3.6.
 
         Raises:
             Fenced, InvalidTransaction.
@@ -122,7 +123,7 @@ class Coordinator:
         return transaction
 
     def commit_group_offsets(self, name: str, epoch: int, offsets: dict[Place, tuple[int, str]]) -> None:
-        """Answer TxnOffsetCommit, which the group coordinator verifies. Raises Fenced, InvalidTransaction."""
+        """Handle TxnOffsetCommit, which the group coordinator verifies. Raises Fenced, InvalidTransaction."""
         transaction = self._open(name, epoch)
         if not transaction.has_offsets:
             raise InvalidTransaction
@@ -135,7 +136,7 @@ class Coordinator:
         return transaction
 
     def end(self, name: str, epoch: int, state: str) -> None:
-        """Answer EndTxn. Raises Fenced, InvalidTransaction: the last transaction had the other end."""
+        """Handle EndTxn. Raises Fenced, or InvalidTransaction if the last transaction was ended differently."""
         transaction = self.own(name, epoch).transaction
         if transaction is None or transaction.state not in ("open", state):
             raise InvalidTransaction
@@ -155,7 +156,7 @@ class Coordinator:
             self._mark(transaction.pending.pop(), transaction)
 
     def settle(self, transaction: Transaction | None) -> None:
-        """Write all markers of a transaction's end that are pending."""
+        """Write all pending end markers of a transaction."""
         while transaction is not None and transaction.pending:
             self._mark(transaction.pending.pop(), transaction)
 
@@ -166,7 +167,7 @@ class Coordinator:
                 self._mark(identity.transaction.pending.pop(), identity.transaction)
 
     def expire(self, seconds: float) -> None:
-        """Abort transactions that are open for longer, and fence their producers."""
+        """Abort transactions that have been open for longer than `seconds`, and fence their producers."""
         for name, identity in self.identities.items():
             transaction = identity.transaction
             if transaction is not None and transaction.state == "open" and self._clock() - transaction.begun > seconds:
@@ -175,9 +176,9 @@ class Coordinator:
                 self.settle(transaction)
 
     def move(self) -> None:
-        """Let another broker take over, which completes the decided transactions from its log.
+        """Move the coordinator to another broker, which completes the decided transactions from its log.
 
-        It does not know which markers are written, so it writes all of them, some a second time.
+        The new coordinator does not know which markers were written. It writes all of them, and some a second time.
         """
         self.ready_at = self._clock() + LOADING_SECONDS
         for identity in self.identities.values():

@@ -1,4 +1,4 @@
-"""The driver's and Spark's part of a run: leases are handed out, and end."""
+"""The part of the driver and of Spark in a run, which is to start and end leases."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 class Driving:
-    """Gives each group's leases to workers of a world."""
+    """Model of the driver and Spark that starts each group's leases on workers of a world."""
 
     def __init__(self, world: World) -> None:
         self._world = world
@@ -31,7 +31,7 @@ class Driving:
         return lease.checkpoint != f"c{self.checkpoint}" and isinstance(failure, StateConflict)
 
     def drive(self) -> None:
-        """Do the driver's and Spark's part: hand out leases, end them, and begin the next ones when all have ended."""
+        """Do a step of the driver and Spark: start leases, end them, and start the next ones when all have ended."""
         for group in range(self._world.setup.groups):
             if group not in self.holdings and group not in self._world.absent:
                 self._hand(group)
@@ -105,6 +105,6 @@ class Driving:
                 self._world.produce(self._world.wave)
 
     def has_used_all(self, item: TaskInput) -> bool:
-        """Return whether everything that a task can read has been processed."""
+        """Return whether a task has processed all records that it can read."""
         ends = {part: self._world.broker.partitions[part.topic, part.partition].end for part in item.all_partitions}
         return not item.waiting and all(part.next >= end for part, end in ends.items())

@@ -1,4 +1,4 @@
-"""The broker's answers to clients about each of their transactions, for the checkers."""
+"""Histories of transactions as the clients observed them, for the checks."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ from dataclasses import dataclass, field
 
 @dataclass(slots=True, eq=False)
 class Attempt:
-    """One transaction as its client sees it.
+    """A transaction as its client observed it.
 
     Args:
-        answer: "unknown" until the answer is "committed", "aborted" or "fenced".
-        offsets: that were sent to the marker group, by topic and partition.
+        answer: The broker's response: "committed", "aborted" or "fenced". Until then it is "unknown".
+        offsets: Offsets that were sent to the marker group, by topic and partition.
     """
 
     name: str

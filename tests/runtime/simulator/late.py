@@ -1,4 +1,4 @@
-"""Copies of requests that arrive late: the connection was lost, and the client retried."""
+"""Copies of requests that arrive late, after a connection was lost and the client retried the request."""
 
 from __future__ import annotations
 
@@ -12,18 +12,18 @@ KINDS = ("InitProducerId", "AddPartitionsToTxn", "AddOffsetsToTxn", "TxnOffsetCo
 
 
 class LateRequests:
-    """Keeps copies of requests, and delivers them later in any order. The client does not see their answers."""
+    """Copies of requests that are delivered later, in any order. The client does not receive the responses."""
 
     def __init__(self, seed: random.Random) -> None:
         self.share = 0.0
-        """Share of commits of which the EndTxn arrives late."""
+        """Share of commits whose EndTxn arrives late."""
         self.share_of_others = 0.0
         self.delivered: Counter[str] = Counter()
         self._random = seed
         self._requests: list[tuple[str, Callable[[], object]]] = []
 
     def keep(self, kind: str, request: Callable[[], object]) -> bool:
-        """Draw whether a copy of a request is late; if so, keep the copy. Return whether it is."""
+        """Draw whether a copy of a request arrives late, and store it if so. Return whether it does."""
         share = self.share if kind == "EndTxn" else self.share_of_others
         if not share or self._random.random() >= share:
             return False

@@ -1,4 +1,4 @@
-"""Holding a lease as `runtime.spark.leases` does, one step at a time."""
+"""Holding a lease in single steps, as `runtime.spark.leases` does on a thread."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ from tests.runtime.simulator.worker import Loop, Worker
 
 
 class Holding:
-    """One attempt at a group's lease, on one worker.
+    """An attempt at a group's lease on a worker.
 
     Args:
-        seconds: the lease's and its grace.
+        seconds: Duration of the lease and of its grace period.
     """
 
     def __init__(self, worker: Worker, lease: Lease, seconds: float) -> None:
@@ -24,7 +24,7 @@ class Holding:
         self.is_done = False
 
     def open(self) -> None:
-        """Begin the lease, or retry, with the loop of the previous lease or a new one."""
+        """Start or retry the lease, with the loop of the previous lease or a new loop."""
         place = self.lease.checkpoint, self.lease.group
         loop = self.worker.loops.get(place)
         if loop is not None:
@@ -43,7 +43,7 @@ class Holding:
         self.worker.loops[place] = self.loop = loop
 
     def hold(self, now: float) -> None:
-        """Put waiting rows, or write snapshots that are due; open the group again if its loop gave up."""
+        """Put waiting rows, or write snapshots that are due. If the loop has given up, open the group again."""
         loop = self.loop
         if loop is None:
             return
@@ -63,7 +63,7 @@ class Holding:
 
     @property
     def is_over(self) -> bool:
-        """Whether the loop has nothing left to do, or failed."""
+        """Whether the loop has finished its work or failed."""
         return self.loop is not None and (self.loop.finished or self.loop.failure is not None)
 
     def end(self) -> None:

@@ -1,24 +1,29 @@
-"""Breaks one rule of ARCHITECTURE.md at a time, and counts the seeds until the simulator detects it.
+"""Mutation test of the simulator: break one rule of ARCHITECTURE.md, and count the seeds until a run detects it.
 
+This shows that the simulator would notice an error in the code for each rule.
 Run `python -m tests.runtime.simulator.mutations` for the table of docs/proof.md.
 """
 
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
+from forebay.runtime.driver import record_formats
+from forebay.runtime.driver.committed_records import Place
+from forebay.runtime.driver.record_formats import Reading
 from forebay.runtime.protocol.lease import Lease
 from forebay.runtime.task.coverage import Coverage
 from forebay.runtime.task.group import TaskGroup
+from forebay.runtime.task.record_formats import RecordFormat
 from forebay.runtime.task.sender_stream import SenderStream
 from forebay.runtime.task.snapshot import SnapshotWriter
 from forebay.runtime.task.tail import Tail
+from forebay.runtime.worker.broker_requests import GroupSurroundings
 from forebay.runtime.worker.retries import RetryWatch
-from forebay.runtime.worker.surroundings import GroupSurroundings
 from forebay.runtime.worker.transaction import GroupProducer
 from tests.runtime.simulator.clients import MemoryProducer
 from tests.runtime.simulator.coordinator import Coordinator
@@ -31,15 +36,16 @@ MOST_SEEDS = 40
 
 @dataclass(frozen=True, slots=True)
 class Mutation:
-    """One broken rule.
+    """A change of the code that breaks a rule.
 
     Args:
-        replaced: class, name of its attribute, and the replacement.
-        setup: in which the rule matters.
+        rule: The rule.
+        replaced: Classes or modules, names of their attributes, and the replacements.
+        setup: A setup in which the rule matters.
     """
 
     rule: str
-    replaced: tuple[tuple[type, str, Any], ...]
+    replaced: tuple[tuple[Any, str, Any], ...]
     setup: Setup
 
 
@@ -54,7 +60,7 @@ def _outputs_outside(original: Callable[..., None]) -> Callable[..., None]:
 
 
 def _fence_last(original: Callable[[TaskGroup, Lease], None]) -> Callable[[TaskGroup, Lease], None]:
-    """Open a group, but initialize its producer only after the changelogs were read."""
+    """Return a method that opens a group, but initializes its producer only after the changelogs were read."""
 
     def open_group(self: TaskGroup, lease: Lease) -> None:
         producer: Any = self._producer
@@ -69,7 +75,7 @@ def _fence_last(original: Callable[[TaskGroup, Lease], None]) -> Callable[[TaskG
 
 
 def _keeps_producer(self: GroupProducer) -> None:
-    """Abort an attempt, but keep using its producer."""
+    """Abort an attempt, but continue to use its producer."""
     producer: Any = self._producer
     if producer is not None:
         producer._is_usable = True
@@ -82,6 +88,10 @@ def _calls(self: RetryWatch, producer: object, call: Callable[[], object]) -> bo
 
 def _purges_everything(original: Callable[[Any, Any], None]) -> Callable[[Any, Any], None]:
     return lambda self, ends: original(self, {place: end + 20 for place, end in ends.items()})
+
+
+def _of_opened_groups(readings: Mapping[Place, Reading], formats: Mapping[str, RecordFormat]) -> dict[Place, Reading]:
+    return {place: one for place, one in readings.items() if one.digest != formats[place[0]].digest}
 
 
 TROUBLED = Setup("sum", 1, 1, records=60, trouble=0.03, turns=150)
@@ -135,12 +145,22 @@ MUTATIONS = (
         ((SenderStream, "has_caught_up", property(lambda self: True)),),
         Setup("rated", 4, 4, 2, records=80, waves=3, trouble=0.02),
     ),
+    Mutation(
+        "The driver looks at the unread records before any task sends records of edited formats",
+        ((record_formats, "refuse_misread", lambda *_: None),),
+        Setup("windows", 2, 2, 2, records=120, trouble=0.001, turns=200, formats=20),
+    ),
+    Mutation(
+        "The driver looks at all partitions of a topic, also at those of groups that the former version did not open",
+        ((record_formats, "readings_of_edited", _of_opened_groups),),
+        Setup("windows", 2, 2, 2, records=120, trouble=0.001, turns=200, formats=20),
+    ),
 )
 
 
 @contextmanager
 def broken(mutation: Mutation) -> Iterator[None]:
-    """Break a rule for a while."""
+    """Apply a mutation within the context."""
     originals = [(owner, name, owner.__dict__[name]) for owner, name, _ in mutation.replaced]
     try:
         for owner, name, replacement in mutation.replaced:

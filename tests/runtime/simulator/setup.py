@@ -1,4 +1,4 @@
-"""What a run of the simulator consists of."""
+"""The parameters of a run of the simulator."""
 
 from __future__ import annotations
 
@@ -7,20 +7,22 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Setup:
-    """What is run, and how many faults happen.
+    """The job of a run, and the kinds and numbers of faults.
 
     Args:
-        topology: name of one of JOBS.
-        is_live: whether the input arrives while the job runs. If not, all input exists, and the job ends by itself.
-        trouble: share of points at which a fault happens. turns: during which faults may happen.
-        loses_checkpoint: whether the checkpoint is lost once, and the state restored from the changelogs.
-        read_ahead: records that a group queues in addition to the nine of a commit.
-        late_ends: share of commits whose EndTxn arrives late, after the client repeated it. Of the other
-            transactional requests a thirtieth of that share is late.
-        edits: how often a release adds a sub-topology in front of the others, or takes it away again.
-        waves: parts of the input. The first is there as the job starts; each other comes while the job is down, after
-            all that was there has been used.
-        lease_seconds: how long most leases last, until the driver ends them.
+        topology: Name of a job of JOBS.
+        is_live: Whether the input arrives while the job runs. If not, all input exists, and the job ends by itself.
+        trouble: Share of points at which a fault happens.
+        turns: Number of turns in which faults may happen.
+        loses_checkpoint: Whether the checkpoint is lost once, and the state is restored from the changelogs.
+        read_ahead: Number of records that a group queues in addition to the nine of a commit.
+        late_ends: Share of commits of which a copy of the EndTxn request arrives late, after the client has retried it.
+            For other transactional requests, the share is a thirtieth of it.
+        edits: Number of releases that add a sub-topology before the others, or remove it again.
+        formats: Average number of releases that send the records of repartition topics in another format.
+        waves: Number of parts of the input. The first part exists when the job starts. Each of the others arrives while
+            the job is down, after the previous parts have been processed.
+        lease_seconds: Duration of most leases, after which the driver ends them.
     """
 
     topology: str = "sum"
@@ -37,3 +39,4 @@ class Setup:
     late_ends: float = 0.0
     waves: int = 1
     lease_seconds: float = 1.5
+    formats: int = 0

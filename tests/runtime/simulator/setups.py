@@ -1,4 +1,4 @@
-"""Draws setups from seeds: every topology, with one partition and several, one task and several."""
+"""Setups that a seed determines, with all topologies and different numbers of partitions and tasks."""
 
 from __future__ import annotations
 
@@ -8,15 +8,15 @@ from tests.runtime.simulator.setup import Setup
 from tests.runtime.simulator.topologies import JOBS
 
 _SIZES = ((1, 1), (1, 2), (5, 1), (5, 2), (5, 4), (4, 4))
-"""Partitions of the input, tasks."""
+"""Numbers of partitions of the input and of tasks."""
 
 
 def setup_of(seed: int) -> Setup:
     """Return the setup of a seed.
 
-    A live job of several sub-topologies has one group. A reader does not wait for records that a sender of another
-    group has yet to read if that sender has just reported that it has read everything; the reader's results would then
-    depend on the records' delay. In waves, all input exists before any task starts.
+    A live job with several sub-topologies has only one group. With several groups, a sender may have reported that it
+    has read everything just before more records arrive. The reader does not wait for these records, so its results
+    would depend on their delay. In waves, all input exists before any task starts.
     """
     draw = random.Random(seed)
     topology = draw.choice(sorted(JOBS.keys() - {"counts"}))
@@ -35,4 +35,5 @@ def setup_of(seed: int) -> Setup:
         loses_checkpoint=draw.random() < 0.2,
         late_ends=draw.choice((0.0, 0.1)),
         waves=waves,
+        formats=draw.choice((0, 0, 10)),
     )

@@ -1,4 +1,4 @@
-"""Reduces the setup of a failed run as long as its seed still fails."""
+"""Reduction of the setup of a failed run to a smaller one with which its seed still fails."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from tests.runtime.simulator.setup import Setup
 
 
 def fails(setup: Setup, seed: int) -> bool:
-    """Return whether a run differs from an undisturbed one, or fails."""
+    """Return whether a run fails, or its results differ from those of a run without faults."""
     try:
         return bool(faults(setup, seed)[1])
     except Exception:

@@ -1,4 +1,4 @@
-"""A store of snapshots in memory, with the failures of file systems and object stores."""
+"""An in-memory store of snapshots, with the failures of file systems and object stores."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ class Store:
     """Files by path; `storage` gives a worker its view of them.
 
     Args:
-        now: time in seconds.
-        lateness: for how many seconds a newly written file is not listed.
-        is_torn: whether a worker that crashes during a write leaves half of the file.
+        now: Returns the time in seconds.
+        lateness: Returns the time (s) for which a new file is not listed.
+        is_torn: Returns whether a worker that crashes during a write leaves half of the file.
     """
 
     files: dict[str, bytes] = field(default_factory=dict)

@@ -1,4 +1,4 @@
-"""With any faults of workers, leases and checkpoint, committed outputs and stores equal an undisturbed run's."""
+"""With faults of workers, leases and checkpoint, committed outputs and stores equal those of a run without faults."""
 
 from __future__ import annotations
 
@@ -34,6 +34,14 @@ def test_releases_that_change_places_in_the_topology_change_no_result(seed: int)
     )
     assert differences == []
     assert world.seen["edits"] == 2
+
+
+@pytest.mark.parametrize("seed", range(RUNS))
+def test_releases_that_send_other_formats_change_no_result(seed: int) -> None:
+    topology, groups = ("windows", "chain", "rated")[seed % 3], 1 + seed % 2
+    trouble = (1e-9, 0.003, 0.01)[seed // 2 % 3]
+    _, differences = faults(Setup(topology, 4, 4, groups, records=160, trouble=trouble, turns=300, formats=10), seed)
+    assert differences == []
 
 
 @pytest.mark.parametrize("topology", ["sum", "windows", "chain", "global"])

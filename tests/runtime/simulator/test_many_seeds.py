@@ -1,4 +1,4 @@
-"""Forty short runs with late requests and other faults equal undisturbed ones. Longer runs are separate."""
+"""Forty short runs with late requests and other faults equal runs without faults. Longer runs are separate."""
 
 from __future__ import annotations
 

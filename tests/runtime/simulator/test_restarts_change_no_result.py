@@ -8,6 +8,7 @@ from forebay.runtime.task.sender_stream import SenderStream
 from tests.runtime.simulator.outcome import faults, outcome
 from tests.runtime.simulator.setup import Setup
 from tests.runtime.simulator.topologies import expected_rates
+from tests.runtime.simulator.worker import Worker
 from tests.runtime.simulator.world import World
 
 pytestmark = pytest.mark.long
@@ -55,6 +56,41 @@ def test_records_that_arrive_while_a_group_is_away_are_processed_later(away: int
     world.absent.clear()
     turn_for(world, ABSENT_SECONDS)
     assert sent(world) == wanted
+
+
+@pytest.mark.parametrize("away", [0, 1])
+@pytest.mark.parametrize("begun", [1, 2])
+def test_records_that_arrive_while_a_worker_is_frozen_in_a_commit_are_processed_later(away: int, begun: int) -> None:
+    wanted = expected_rates(World(Setup("rated", 4, 4, 2, records=90, is_live=True), seed=3).to_come)
+    setup = Setup("rated", 4, 4, 2, records=90, is_live=True, waves=2, lease_seconds=600.0)
+    # With this seed, the groups run on different workers.
+    world = FrozenInACommit(setup, seed=6)
+    turn_for(world, 8.0)
+    assert world.driving.holdings[0].worker is not world.driving.holdings[1].worker
+    # One of these commits announces that the tasks have caught up. The other only commits offsets to the marker group.
+    world.frozen, world.begun = world.driving.holdings[away].worker, begun
+    turn_for(world, 3 * ABSENT_SECONDS)
+    assert not world.begun, "no commit was frozen"
+    assert sent(world) == wanted
+
+
+class FrozenInACommit(World):
+    """A world in which a worker freezes at the beginning of a commit, while all other records arrive."""
+
+    frozen: Worker | None = None
+    begun = 0
+    """How many of its commits begin until then."""
+
+    def at(self, worker: Worker, point: str) -> None:
+        super().at(worker, point)
+        if worker is self.frozen and point == "commit.begin" and self.begun:
+            self.begun -= 1
+            if not self.begun:
+                worker.is_paused = True
+                turn_for(self, ABSENT_SECONDS)
+                self.produce(len(self.to_come))
+                turn_for(self, ABSENT_SECONDS)
+                worker.is_paused = False
 
 
 def test_a_reader_that_believes_what_was_said_in_another_run_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -6,25 +6,28 @@ import json
 import random
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
+from typing import Any
 
+from forebay.codec import Codec
+from forebay.formats import no_contracts
 from forebay.job import Job, Stage, SubTopology
 from forebay.operators import Emission, WindowAggregate, WindowResult
 from forebay.partitioner import partition_of
 from forebay.processor import AnyProcessor, Context, Processor, Timer
+from forebay.processor.bound_stores import declared_stores
 from forebay.processor.codecs import Codecs
-from forebay.processor.declared import declared_stores
 from forebay.runtime.changelog.topics import repartition_topic
 from forebay.stores import KeyValueStore, WindowStore
 from forebay.time import TimeWindows
 
 INPUT = "numbers"
 FACTORS = "factors"
-"""A global table: all of it is there before the job starts."""
+"""Topic of a global table, which is complete before the job starts."""
 FACTOR_PARTITIONS = 3
 OTHERS = "others"
-"""An input of some releases, without records."""
+"""Topic without records, which is an input in some releases."""
 RATES = "rates"
-"""A table that changes while the numbers come, partitioned as the tasks are."""
+"""Topic of a table that changes while the numbers arrive. It has a partition for each task."""
 OUTPUT = "results"
 APPLICATION = "app"
 
@@ -36,7 +39,7 @@ class Number:
 
 
 class JsonCodec:
-    """Numbers as JSON."""
+    """Codec of numbers as JSON."""
 
     def encode(self, record: Number) -> bytes:
         return json.dumps([record.timestamp, record.amount]).encode()
@@ -46,14 +49,14 @@ class JsonCodec:
 
 
 class _Anonymous(Processor[Number, Number]):
-    """Records without ids, so that deduplication hides no repetition."""
+    """Processor of records without ids, so that deduplication does not hide a record that is processed twice."""
 
     def event_id(self, event: Number) -> None:
         return None
 
 
 class Sum(_Anonymous):
-    """Running totals by key; every fifth amount deletes its total; a timer ends quiet keys."""
+    """Computes running totals by key. Every fifth amount deletes its total. A timer ends keys without new records."""
 
     totals = KeyValueStore("totals", Number)
 
@@ -227,7 +230,7 @@ JOBS = {
     "chain": _job(Spread, ("grouped", Windows), ("closed", Collect)),
     "counts": _job(Collect),
 }
-"""By name. Only `counts` has the same results with any number of tasks: it uses no time."""
+"""Jobs by name. Only `counts`, which does not use time, has the same results with any number of tasks."""
 
 
 def with_another_before(job: Job) -> Job:
@@ -258,15 +261,20 @@ def factors() -> list[tuple[int, bytes, bytes, int]]:
     ]
 
 
-def codecs(topology: SubTopology, processor: AnyProcessor) -> Codecs:
+def codecs(job: Job, topology: SubTopology, processor: AnyProcessor) -> Codecs:
     """Return the codecs of a sub-topology."""
     one = JsonCodec()
-    handed = {repartition_topic(APPLICATION, name): one for name in topology.repartitions}
+
+    def of_repartition(name: str) -> Codec[Any]:
+        kind = job.format_of(name).value
+        return one if kind is None else kind.codec(no_contracts)
+
+    handed = {repartition_topic(APPLICATION, name): of_repartition(name) for name in topology.repartitions}
     return Codecs(
         inputs={**dict.fromkeys(topology.inputs, one), **handed},
         stores={store.name: one for _, store in declared_stores(processor)},
         outputs={OUTPUT: one},
-        repartitions=dict.fromkeys(sorted(topology.sends), one),
+        repartitions={name: of_repartition(name) for name in sorted(topology.sends)},
         handed=frozenset(handed),
         tables=topology.tables,
         timeless=topology.global_tables,
@@ -274,11 +282,11 @@ def codecs(topology: SubTopology, processor: AnyProcessor) -> Codecs:
 
 
 Record = tuple[tuple[str, int], bytes, bytes, int]
-"""Topic and partition, key, value, timestamp."""
+"""Topic and partition, key, value and timestamp of an input record."""
 
 
 def records(seed: random.Random, count: int, partitions: int) -> list[Record]:
-    """Return a job's input by time."""
+    """Return a job's input in the order of timestamps."""
     results, time = list[Record](), 1_000
     for _ in range(count):
         time += seed.choice((1, 1, 2, 3, 9))
@@ -289,7 +297,7 @@ def records(seed: random.Random, count: int, partitions: int) -> list[Record]:
 
 
 def with_rates(seed: random.Random, numbers: list[Record], tasks: int) -> list[Record]:
-    """Return a job's input with a new rate of some group, at the same time or a little later, behind most records."""
+    """Return a job's input in which most records are followed by a new rate of a group, at the same time or later."""
     results = list[Record]()
     for record in numbers:
         results.append(record)

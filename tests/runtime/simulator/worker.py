@@ -1,4 +1,4 @@
-"""A worker process: the loops of its groups, on doubles of the broker's clients."""
+"""A worker process of the simulator, which runs the runtime's loops with in-memory clients."""
 
 from __future__ import annotations
 
@@ -12,22 +12,24 @@ from forebay.processor.engine import TaskEngine
 from forebay.processor.engine_settings import EngineSettings
 from forebay.runtime.changelog.sub_topology_log import SubTopologyLog, sub_topology_log
 from forebay.runtime.changelog.topics import former_topics, repartition_topic
+from forebay.runtime.driver.record_formats import Layouts
 from forebay.runtime.errors import GroupFenced, Unavailable
 from forebay.runtime.protocol.lease import Lease
 from forebay.runtime.task.announce import Announcer
 from forebay.runtime.task.commit import Destinations
 from forebay.runtime.task.coverage import Retention
 from forebay.runtime.task.group import GroupSettings, TaskGroup
-from forebay.runtime.task.keeping import SnapshotKeeper
 from forebay.runtime.task.loop_calls import LoopBusy, LoopEnded
 from forebay.runtime.task.pacing import Limits, Pacing
+from forebay.runtime.task.record_formats import digests_of
 from forebay.runtime.task.snapshot import GroupStorage, Place, SnapshotWriter
+from forebay.runtime.task.snapshot_writing import SnapshotKeeper
 from forebay.runtime.task.state_task import StateTask
 from forebay.runtime.task.tail import Tail
 from forebay.runtime.task.task_settings import TaskSettings
+from forebay.runtime.worker.broker_requests import GroupSurroundings
 from forebay.runtime.worker.reader import GroupReader
 from forebay.runtime.worker.retries import RetryWatch
-from forebay.runtime.worker.surroundings import GroupSurroundings
 from forebay.runtime.worker.tails import read_tails
 from forebay.runtime.worker.transaction import GroupProducer
 from forebay.stores.memory import MemoryTable
@@ -42,7 +44,7 @@ TOMBSTONE_SECONDS = 40.0
 
 
 class Crashed(BaseException):
-    """Raised if the worker's process is gone."""
+    """The worker's process has been killed."""
 
 
 class Environment(Protocol):
@@ -51,10 +53,12 @@ class Environment(Protocol):
     broker: Broker
     store: Store
     job: Job
+    layouts: Layouts
+    """Layouts of unread repartition records of other releases, as the driver has read them."""
     read_ahead: int
 
     def at(self, worker: Worker, point: str) -> None:
-        """Execute the event of a worker at a point: nothing, a failure, a crash, or a pause."""
+        """Draw and execute the event of a worker at a point: nothing, a failed call, a crash, or a pause."""
         ...
 
     def wait(self, seconds: float) -> None: ...
@@ -65,9 +69,9 @@ class Environment(Protocol):
 
 
 class MemorySurroundings(GroupSurroundings):
-    def __init__(self, environment: Environment, at: Callable[[str], None]) -> None:
+    def __init__(self, environment: Environment, at: Callable[[str], None], layouts: Layouts | None = None) -> None:
         consumer = MemoryConsumer(environment.broker, at, environment.wait)
-        spec: Any = SimpleNamespace(application=APPLICATION)
+        spec: Any = SimpleNamespace(application=APPLICATION, record_layouts=layouts or {})
         topics = {topic for topic, _ in environment.broker.partitions}
         spec.former = former_topics(APPLICATION, len(environment.job.topology), topics)
         super().__init__(spec, environment.job, consumer, MemoryAdmin(environment.broker, at))  # type: ignore[arg-type]
@@ -82,7 +86,7 @@ class MemorySurroundings(GroupSurroundings):
 
 
 def call_here(_seconds: float, call: Callable[[], object]) -> None:
-    """Run a call at once. A thread with a deadline in real time would make a seed depend on the machine's load."""
+    """Run a call on this thread. With a deadline in real time, a seed's run would depend on the load of the machine."""
     call()
 
 
@@ -129,11 +133,13 @@ def build(
         GroupProducer(
             consumer,
             producer,
-            Destinations("errors", "late", repartitions, Partitioner(lease.tasks)),
+            Destinations(
+                "errors", "late", repartitions, Partitioner(lease.tasks), digests=digests_of(APPLICATION, job)
+            ),
             retries=RetryWatch(environment.monotonic),
             bounded=call_here,
         ),
-        MemorySurroundings(environment, at),
+        MemorySurroundings(environment, at, environment.layouts),
         pacing or new_pacing(environment),
         GroupSettings(name, Retention(int(TOMBSTONE_SECONDS * 1_000)), idle=False),
         environment.wall_clock,
@@ -148,7 +154,7 @@ def _task(environment: Environment, part: int, number: int, log: SubTopologyLog,
     processor, table = topology.processor(None), MemoryTable()
     settings = EngineSettings("simulated", dedupe_retention_ms=0, max_future_ms=1 << 60)
     return StateTask(
-        TaskEngine(processor, codecs(topology, processor), table, settings),
+        TaskEngine(processor, codecs(environment.job, topology, processor), table, settings),
         table,
         log.router(number),
         log.rows(),
@@ -165,7 +171,7 @@ def _task(environment: Environment, part: int, number: int, log: SubTopologyLog,
 
 
 class Loop:
-    """A group's loop (`runner.GroupRunner` without its thread), one turn at a time."""
+    """A group's loop that the simulator runs turn by turn, as `runner.GroupRunner` does on a thread."""
 
     def __init__(
         self, group: TaskGroup, seconds: float, monotonic: Callable[[], float], keeper: SnapshotKeeper
@@ -202,7 +208,7 @@ class Loop:
         return call()
 
     def turn(self) -> None:
-        """Do what the loop does between two checks of its calls."""
+        """Run one turn of the loop."""
         if self._monotonic() > self._deadline:
             self.stop()
             return
@@ -234,7 +240,7 @@ class Loop:
 
 
 class Worker:
-    """A process; `is_paused` while it is stopped in the middle of an operation."""
+    """A worker process. `is_paused` is set while it is paused in the middle of an operation."""
 
     def __init__(self, environment: Environment) -> None:
         self._environment = environment
@@ -243,7 +249,7 @@ class Worker:
         self.is_paused = False
 
     def at(self, point: str) -> None:
-        """Pass a point. Raises Crashed."""
+        """Let the event at a point happen. Raises Crashed if the process has been killed."""
         self._environment.at(self, point)
         if not self.is_alive:
             raise Crashed

@@ -1,15 +1,22 @@
-"""Driver, Spark and workers around a broker; a seed draws the next event."""
+"""The simulated world: an in-memory broker, models of the driver and Spark, and workers that run the product's code.
+
+A world runs in simulated time on one thread. A seed determines every event (the next component that makes a step, and
+the faults), so a failed run can be repeated exactly.
+"""
 
 from __future__ import annotations
 
 import random
 from collections import Counter
+from dataclasses import replace
 
 from confluent_kafka import KafkaError, KafkaException
 
-from forebay.runtime.errors import GroupFenced, Unavailable
+from forebay.runtime.driver.record_formats import Layouts
+from forebay.runtime.errors import FormatChanged, GroupFenced, Unavailable
 from tests.runtime.simulator.broker import Broker
 from tests.runtime.simulator.driving import Driving
+from tests.runtime.simulator.formats import FORMATS, check_formats, has_committed, with_format
 from tests.runtime.simulator.setup import Setup
 from tests.runtime.simulator.state import Store
 from tests.runtime.simulator.topologies import (
@@ -29,23 +36,26 @@ from tests.runtime.simulator.worker import TOMBSTONE_SECONDS, Crashed, Loop, Wor
 
 CALM_TURNS = 6_000
 _LATE = 0.05
-"""Share of points at which a late request arrives."""
+"""Share of points at which a late copy of a request arrives."""
 _LATE_LISTINGS = 0.1
-"""Share of snapshot files that are listed late."""
+"""Share of snapshot files that appear late in listings."""
 SILENT = ("read", "open.tail", "open.tailed", "open.fenced", "describe")
-"""Points at which no client call can fail: the worker can only crash or be stopped there."""
+"""Points without a client call that could fail. The worker can only be killed or paused there."""
 
 
 class World:
-    """Runs one setup (implements `worker.Environment`).
+    """The run of a setup. Implements `worker.Environment`.
 
     Args:
-        seed: draws the events; the input depends only on `inputs`.
+        setup: The setup.
+        seed: Seed of the events.
+        inputs: Seed of the input, so that runs with different events can have the same input.
     """
 
     def __init__(self, setup: Setup, seed: int, inputs: int = 0) -> None:
         self.setup = setup
-        self.job = JOBS[setup.topology]
+        self.job = with_format(JOBS[setup.topology], FORMATS[0]) if setup.formats else JOBS[setup.topology]
+        self.layouts: Layouts = {}
         self.read_ahead = setup.read_ahead
         self.random = random.Random(seed)
         self._trouble = 0.0
@@ -58,7 +68,7 @@ class World:
         for topic in self.changelogs:
             self.broker.create(topic, setup.tasks)
         self.seen: Counter[str] = Counter()
-        """How often what happened where."""
+        """Number of occurrences of each event at each point."""
         drawn = random.Random(inputs)
         self.to_come = records(drawn, setup.records, setup.partitions)
         if RATES in external(self.job):
@@ -78,14 +88,14 @@ class World:
         self._clock_is_off = 0.0
         self._depth = 0
         self.skipped = 0.0
-        """Seconds for which the whole job was down at once."""
+        """Time (s) for which the whole job was down."""
         self.calm_since = 0.0
         """Time of the last fault."""
         self.is_finished = False
         self.is_rescaled = False
-        """Whether commit numbers have a gap, since the changelogs were rewritten."""
+        """Whether commit numbers have a gap, because a rescale has rewritten the changelogs."""
         self.absent: set[int] = set()
-        """Groups that no worker takes."""
+        """Groups that no worker runs."""
 
     def run(self) -> None:
         """Run until everything is processed.
@@ -98,7 +108,11 @@ class World:
                 self._lose_checkpoint()
             if self.setup.edits and turn % (self.setup.turns // self.setup.edits) == 20:
                 self._edit_topology()
+            if self.setup.formats and self.random.random() < self.setup.formats / self.setup.turns:
+                self._edit_formats()
             self.turn()
+        if self.setup.formats:
+            self.absent.clear()
         self._trouble = 0.0
         self.calm_since = self.broker.now
         for _ in range(CALM_TURNS):
@@ -147,7 +161,7 @@ class World:
             self._pause(worker)
 
     def _pause(self, worker: Worker) -> None:
-        """Stop a worker while the others continue, so that it wakes up as an outdated one."""
+        """Pause a worker while the others continue, so that another worker has taken over when it resumes."""
         worker.is_paused = True
         self._depth += 1
         for _ in range(self.random.choice((1, 5, 40))):
@@ -162,7 +176,7 @@ class World:
         return sum(offset for name, _, offset in ends if name == topic)
 
     def turn(self) -> None:
-        """Let a component do one step."""
+        """Let a component make a step."""
         self._some_trouble()
         if self.setup.is_live and self.setup.waves == 1 and self.to_come and self.random.random() < 0.3:
             self.produce(self.random.randrange(1, 8))
@@ -223,17 +237,40 @@ class World:
                 self._end(worker)
 
     def _edit_topology(self) -> None:
-        """Release a topology with one more sub-topology before the others, or without it again."""
+        """Restart with a topology that has an additional sub-topology before the others, or that no longer has it."""
         self.restart(is_hard=True)
-        self.job = JOBS[self.setup.topology] if OTHERS in self.job.inputs else with_another_before(self.job)
+        former, formats = JOBS[self.setup.topology], self.job.formats
+        self.job = replace(former, formats=formats) if OTHERS in self.job.inputs else with_another_before(self.job)
         self.seen["edits"] += 1
         for topic in (OTHERS, *(topic for log in logs(self.job) for topic in log.rows().topics)):
             if (topic, 0) not in self.broker.partitions:
                 self.broker.create(topic, self.setup.tasks)
                 self.changelogs += [topic] if topic != OTHERS else []
 
+    def _edit_formats(self) -> None:
+        """Restart with another format of repartition records, or with the former one if the start is refused."""
+        # A driver's start takes longer than the first commit, by which readers declare their formats.
+        if not has_committed(self.broker, self.job, self.setup.tasks):
+            return
+        self.restart(is_hard=self.random.random() < 0.3)
+        # A worker that survives its driver commits until it is fenced, and does not open its group again.
+        for worker in self.workers:
+            for loop in worker.loops.values():
+                loop.release()
+        self._ended, self.workers = [*self._ended, *self.workers], [Worker(self)]
+        # A group that is opened later, as if its changelogs were long: another release may follow before it is opened.
+        self.absent = {self.random.randrange(self.setup.groups)} if self.random.random() < 0.5 else set()
+        edited = with_format(self.job, self.random.choice(FORMATS))
+        try:
+            self.layouts = check_formats(self.broker, edited, self.setup.tasks, self.setup.groups).layouts
+            self.job = edited
+            self.seen["format edits"] += 1
+        except FormatChanged:
+            self.seen["format edits refused"] += 1
+            self.layouts = check_formats(self.broker, self.job, self.setup.tasks, self.setup.groups).layouts
+
     def _hand_over(self) -> None:
-        """Let another worker process a group's batch, while the previous one does not know it."""
+        """Let another worker run a group's lease, while the previous worker does not know it."""
         if self.driving.holdings:
             group = self.random.choice(list(self.driving.holdings))
             if not self.driving.holdings[group].is_done:
@@ -255,7 +292,7 @@ class World:
             self.workers.remove(worker)
 
     def take_away(self, group: int) -> None:
-        """Let no worker run a group until it is no longer `absent`."""
+        """Stop a group. No worker runs it until it is removed from `absent`."""
         self.absent.add(group)
         self.driving.holdings.pop(group, None)
         for worker in self.workers:
@@ -263,7 +300,7 @@ class World:
                 worker.loops.pop(place).stop()
 
     def produce(self, count: int) -> None:
-        """Append about this many of the next records of the input; records of one time stay together."""
+        """Append about `count` of the next input records. Records with the same timestamp are appended together."""
         while 0 < count < len(self.to_come) and self.to_come[count][3] == self.to_come[count - 1][3]:
             count += 1
         for place, key, value, timestamp in self.to_come[:count]:

@@ -1,4 +1,4 @@
-"""A job of one task on a broker in memory, with its snapshots in memory."""
+"""A job of one task whose broker and snapshots are in memory."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from forebay.runtime.changelog.stateformat import decode_block
 from forebay.runtime.errors import StoreUnavailable, Unavailable
 from forebay.runtime.snapshots.storage import SnapshotFiles
-from forebay.runtime.task.keeping import SnapshotKeeper
+from forebay.runtime.task.snapshot_writing import SnapshotKeeper
 from forebay.stores.blocklog import blocks_of, catch_up
 from forebay.stores.memory import MemoryTable
 from tests.runtime.simulator.setup import Setup
@@ -24,9 +24,9 @@ class Job:
     """A job of one task.
 
     Args:
-        fails: the point at which the broker or the store of snapshots does not answer.
-        pauses: the point at which a worker is paused once, until `meanwhile` has returned.
-        piece_blocks: see `SnapshotKeeper`.
+        fails: Fault point at which the broker or the snapshot store does not answer.
+        pauses: Fault point at which a worker is paused once, until `meanwhile` has returned.
+        piece_blocks: See `SnapshotKeeper`.
     """
 
     world: World = field(default_factory=lambda: World(Setup("sum", 1, 1, records=200), 0))
@@ -44,7 +44,7 @@ class Job:
             self.meanwhile()
 
     def load(self) -> Loop:
-        """Return a new worker's loop that has loaded the snapshots, but does not own the group yet."""
+        """Return a new worker's loop that has loaded the snapshots and does not own the group yet."""
         lease = self.world.driving.lease(0)
         storage = self.store.storage(lease.checkpoint, self.at)
         keeper = SnapshotKeeper(storage, piece_blocks=self.piece_blocks)
@@ -61,22 +61,22 @@ class Job:
             assert loop.group.cycle(self.world.driving.lease(0), 0.02)
 
     def lease(self, loop: Loop, commits: int = 1) -> None:
-        """Hold a lease from beginning to end."""
+        """Run the loop for one lease: its commits, then its snapshot."""
         loop.keeper.put_waiting(loop)
         self.work(loop, commits)
         loop.keeper.write(loop)
 
     @property
     def storage(self) -> SnapshotFiles:
-        """The store as a new worker sees it."""
+        """The snapshot store, opened as by a new worker."""
         return self.store.storage(self.world.driving.lease(0).checkpoint)
 
     def blocks(self) -> set[int]:
-        """Return the blocks of the newest snapshot."""
+        """Return the numbers of the newest snapshot's blocks."""
         return blocks_of(next(self.storage.snapshots(PLACE)).directory)
 
     def stored_rows(self, place: tuple[int, int] = PLACE) -> dict[bytes, bytes]:
-        """Return the rows of the newest snapshot, without what the changelogs add."""
+        """Return the rows of the newest snapshot, without those of later commits in the changelogs."""
         storage, table = self.storage, MemoryTable()
         snapshot = next(storage.snapshots(place))
         catch_up(table, snapshot.directory, storage.blocks(place), decode_block)

@@ -1,4 +1,4 @@
-"""If a snapshot is torn, changed, missing or foreign, the previous one or the changelogs are used, which is logged."""
+"""A worker that can't use a snapshot logs this and loads the previous one, or replays the changelogs from the start."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def change(job: Job, path: str) -> None:
 
 @pytest.fixture
 def job(monkeypatch: pytest.MonkeyPatch) -> Job:
-    # Each lease puts all rows, so that no block is of two snapshots.
+    # Each lease writes all rows, so that no two snapshots share a block.
     monkeypatch.setattr(blocklog, "CATCH_UP_DELTAS", 0)
     job = Job(World(Setup("sum", 1, 1, records=300), 0))
     loop = job.start()
@@ -49,19 +49,19 @@ def job(monkeypatch: pytest.MonkeyPatch) -> Job:
 
 
 def manifests(job: Job) -> list[str]:
-    """Return the paths of the manifests, the newest first."""
+    """Return the paths of the manifests, newest first."""
     return sorted((path for path in job.store.files if path.endswith(".manifest")), reverse=True)
 
 
 def block_of(job: Job, number: int) -> str:
-    """Return the path of a block of the newest snapshot, or of the one before."""
+    """Return the path of a block of the newest snapshot (0) or of the previous one (1) that the other does not have."""
     snapshots = list(job.storage.snapshots(PLACE))
     mine, other = (blocklog.blocks_of(snapshot.directory) for snapshot in (snapshots[number], snapshots[1 - number]))
     return f"{FOLDER}/{min(mine - other):016x}.block"
 
 
 def load(job: Job, caplog: pytest.LogCaptureFixture) -> tuple[int, list[str]]:
-    """Return the commit that a new worker starts from (0 for the changelogs alone), and its log."""
+    """Return the commit number that a new worker loads (0: no snapshot), and its log messages."""
     caplog.clear()
     with caplog.at_level(logging.WARNING):
         loop = job.load()

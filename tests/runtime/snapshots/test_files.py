@@ -1,4 +1,4 @@
-"""Files of a checkpoint: errors of a file system or an object store as one line, and no half-written file."""
+"""Checkpoint files are written as a whole, and each error of a file system or object store is reported in one line."""
 
 from __future__ import annotations
 

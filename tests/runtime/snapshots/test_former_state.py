@@ -1,4 +1,4 @@
-"""Spark's state of release 0.2 is removed from a checkpoint; what another release wrote stays as it is."""
+"""A start removes release 0.2's Spark state from a checkpoint, and refuses checkpoints of any other release."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The snapshot of a lease holds all rows; a worker that starts from it has the same state as the loop."""
+"""A lease's snapshot contains all rows, so a worker that loads it has the same state as the loop that wrote it."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ def test_a_group_that_is_not_open_writes_no_snapshot(job: Job) -> None:
     job.lease(loop)
     before = dict(job.store.files)
     loop.group.abandon()
-    with pytest.raises(Unavailable, match="only a commit could prove who owns it"):
+    with pytest.raises(Unavailable, match="can't prove by a commit that it owns the group"):
         loop.keeper.write(loop)
     assert job.store.files == before
 
@@ -98,7 +98,7 @@ def test_rows_are_rewritten_a_few_at_a_time_while_commits_continue(job: Job, mon
         keeper.put_waiting(loop)
         pieces += 1
     assert pieces == 3, "there are more rows than that"
-    loop.group.coverage.is_incomplete = True  # Changelogs that were read again begin it again.
+    loop.group.coverage.is_incomplete = True  # A second replay of the changelogs restarts the rewrite.
     keeper.put_waiting(loop)
     job.work(loop)
     keeper.write(loop)
@@ -172,7 +172,7 @@ def test_a_snapshot_is_as_old_as_its_offsets(job: Job) -> None:
 
 @pytest.mark.long
 def test_the_loop_is_asked_a_few_times_however_many_tasks_it_has(monkeypatch: pytest.MonkeyPatch) -> None:
-    # Each time it is asked takes a cycle of the loop: a tenth of a second where nothing comes.
+    # Each call waits for a cycle of the loop, which lasts 0.1 s if no records arrive.
     job = Job(World(Setup("sum", 64, 64, records=2_000), 0))
     loop = job.start()
     while not loop.group.is_done(job.world.driving.lease(0)):
@@ -199,7 +199,7 @@ def test_a_slow_store_holds_up_no_lease_and_the_next_one_sends_the_rest(
     loop = job.start()
     job.work(loop, 4)
     before = dict(job.store.files)
-    with pytest.raises(Unavailable, match="the store of snapshots is slow: the next lease sends the rest"):
+    with pytest.raises(Unavailable, match="takes too long: the next lease writes the rest"):
         loop.keeper.write(loop, seconds=-1.0)
     assert not [path for path in job.store.files.keys() - before if path.endswith(".manifest")]
     job.lease(loop)

@@ -1,4 +1,4 @@
-"""Two workers and one set of snapshots: after any pause, the newest snapshot can be loaded and is correct."""
+"""A worker that is paused while it writes a snapshot does not damage the snapshots of the next owner."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ POINTS = ("state.list", "state.block", "state.write", "state.delete")
 
 @pytest.fixture(autouse=True)
 def _small_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Let every lease replace blocks."""
+    """Make blocks so small that every lease replaces some."""
     monkeypatch.setattr(blocklog, "BLOCK_BYTES", 60)
     monkeypatch.setattr(blocklog, "CATCH_UP_DELTAS", 0)
 
@@ -32,7 +32,7 @@ def job() -> Job:
 
 
 def problems(job: Job, caplog: pytest.LogCaptureFixture) -> list[str]:
-    """Return the log of a worker that loads the snapshots."""
+    """Return the warnings of a worker that loads the snapshots."""
     caplog.clear()
     with caplog.at_level(logging.WARNING):
         job.load()
@@ -40,7 +40,7 @@ def problems(job: Job, caplog: pytest.LogCaptureFixture) -> list[str]:
 
 
 def pause(job: Job, loop: Loop, point: str, rounds: int) -> Loop:
-    """Pause a worker at a point of its snapshot, until another one has taken over and written `rounds` snapshots."""
+    """Pause a worker while it writes a snapshot, until another worker has taken over and written `rounds` snapshots."""
     others = []
 
     def take_over() -> None:

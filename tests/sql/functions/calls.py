@@ -1,4 +1,4 @@
-"""One expression, evaluated as a query would: its value, or the reason why it is rejected."""
+"""Evaluation of single expressions as in a query. Invalid ones raise the error with the reason."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from forebay.sql.types import SqlType
 
 
 class Columns:
-    """Columns by name: their types, and the positions of their values in a row."""
+    """Columns by name, with their types and their positions in a row."""
 
     def __init__(self, types: dict[str, SqlType]) -> None:
         self._types = list(types.items())
@@ -31,17 +31,17 @@ class Columns:
 
 
 def bind(text: str, types: dict[str, SqlType] | None = None) -> Bound:
-    """Return an expression, bound. Raises SqlError."""
+    """Return the bound expression of a text. Raises SqlError."""
     return Binder(Columns(types or {}), REGISTRY).of(expression(Reader(text, tokens_of(text))))
 
 
 def type_of(text: str, types: dict[str, SqlType] | None = None) -> SqlType:
-    """Return an expression's type. Raises SqlError."""
+    """Return the type of an expression. Raises SqlError."""
     return bind(text, types).type
 
 
 def value_of(text: str, columns: Mapping[str, tuple[SqlType, Any]] | None = None) -> Any:
-    """Return an expression's value; columns have types. Raises SqlError, LimitReached."""
+    """Return the value of an expression. `columns` are types and values by name. Raises SqlError, LimitReached."""
     given = columns or {}
     result = bind(text, {name: kind for name, (kind, _) in given.items()})
     row = tuple(value for _, value in given.values())

@@ -1,4 +1,4 @@
-"""Functions of a user, of every kind and type."""
+"""Functions that a user wrote for SQL, of every kind and type."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Expressions are bound to columns, types and casts as data; bound expressions become Python by themselves."""
+"""Expressions are bound to columns, types and casts, and Python is generated from the bound expressions alone."""
 
 from __future__ import annotations
 
@@ -27,6 +27,7 @@ from tests.sql.functions.calls import bind
 
 COLUMNS: dict[str, SqlType] = {"I": INT, "B": BIGINT, "S": STRING, "A": ArrayType(INT)}
 INTEGER, LONG, TEXT, ARRAY = (BoundColumn(f"r[{at}]", kind, name) for at, (name, kind) in enumerate(COLUMNS.items()))
+FAILS = BoundCall("/", "({0} / 0)", (INTEGER,), DOUBLE)
 ONE = BoundLiteral(1, INT)
 NULL_INT = BoundLiteral(None, INT)
 
@@ -47,7 +48,7 @@ NULL_INT = BoundLiteral(None, INT)
             BoundCall("IS NULL", "({0} is None)", (TEXT,), BOOLEAN),
             is_java=True,
         )),
-        ("COALESCE(i, b)", BoundCoalesce((BoundCall("CAST", "{0}", (INTEGER,), BIGINT), LONG), BIGINT)),
+        ("COALESCE(i, b)", BoundCoalesce((BoundCall("CAST", "{0}", (INTEGER,), BIGINT), LONG), BIGINT, is_java=True)),
         ("NULLIF(i, 1)", BoundNullIf(INTEGER, ONE, INT)),
         ("CASE WHEN true THEN i END", BoundCase(
             ((BoundLiteral(True, BOOLEAN), INTEGER),), NULL_INT, INT, is_java=True
@@ -93,10 +94,12 @@ def test_a_bound_expression_is_shown_with_its_types(text: str, shown: str) -> No
             "(False if r[0] is None else (r[0] == r[1]))",
             False,
         ),
-        (BoundCoalesce((LONG, BoundCall("/", "({0} / 0)", (INTEGER,), DOUBLE), ONE), DOUBLE), None, 1),
+        (BoundCoalesce((LONG, FAILS, ONE), DOUBLE, is_java=False), None, 1),
+        (BoundCoalesce((ONE, FAILS), DOUBLE, is_java=True), None, None),
+        (BoundCoalesce((LONG, ONE), INT, is_java=True), "(r[1] if r[1] is not None else 1)", 1),
         (BoundNullIf(INTEGER, BoundLiteral(7, INT), INT), "(None if r[0] == 7 else r[0])", None),
         (BoundCase(((BoundLiteral(False, BOOLEAN), INTEGER),), ONE, INT, is_java=True), "(r[0] if False else 1)", 1),
-        (BoundRow((INTEGER, BoundCall("/", "({0} / 0)", (INTEGER,), DOUBLE)), ArrayType(DOUBLE)), None, (7, None)),
+        (BoundRow((INTEGER, FAILS), ArrayType(DOUBLE)), None, (7, None)),
         (BoundMap(((TEXT, INTEGER),), MapType(STRING, INT)), "{r[2]: r[0]}", {"a": 7}),
         (
             BoundCall("F", "{0}(2)", (BoundLambda((BoundColumn("p0", INT),), BoundColumn("p0", INT)),), INT),

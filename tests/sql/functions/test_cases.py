@@ -1,6 +1,7 @@
-"""Calls of functions as data: `cases.json` has a call, its columns with their types, and the result that ksqlDB gives.
+"""Calls of functions in `cases.json` return ksqlDB's results.
 
-In the file, doubles and decimals are texts, and bytes are hexadecimal digits.
+A case has a call, its columns with their types, and the result. Doubles and decimals are written as text, and bytes as
+hexadecimal digits.
 """
 
 from __future__ import annotations
@@ -23,14 +24,14 @@ CASES: list[Any] = json.loads(Path(__file__).with_name("cases.json").read_text(e
 
 
 def kind_of(text: str) -> SqlType:
-    """Return the type that a text such as ARRAY<INTEGER> names."""
+    """Return the type with a name such as ARRAY<INTEGER>."""
     (statement,) = parse(f"CREATE STREAM s (c {text}) WITH (KAFKA_TOPIC='in', VALUE_FORMAT='JSON');")
     assert isinstance(statement, CreateSource)
     return statement.columns[0].type
 
 
 def value_from(kind: SqlType, shown: Any) -> Any:
-    """Return the value that the file shows."""
+    """Return the value of a type from its form in the file."""
     match kind:
         case ArrayType(item):
             return None if shown is None else tuple(value_from(item, element) for element in shown)
@@ -43,7 +44,7 @@ def value_from(kind: SqlType, shown: Any) -> Any:
 
 
 def is_same(one: Any, other: Any) -> bool:
-    """Return whether values are the same, 0.0 and -0.0 apart; other doubles up to the last digits of the C library."""
+    """Return whether values are equal. 0.0 and -0.0 differ. Doubles may differ in their last digits by C library."""
     if isinstance(one, float) and isinstance(other, float):
         if math.isnan(one) or math.isnan(other):
             return math.isnan(one) and math.isnan(other)

@@ -1,4 +1,4 @@
-"""Functions that can't be called from SQL are rejected in one line with the place and the correction."""
+"""A user's function that SQL can't call is rejected in one line with its place and the correction."""
 
 from __future__ import annotations
 
@@ -113,7 +113,7 @@ TWICE = HEAD + "from helper import FACTOR\n@scalar_function\ndef twice(n: int) -
 
 @pytest.fixture
 def files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Return a folder with statements, the function that they call, and a file that it imports."""
+    """Return a folder with statements, the functions that they call, and a file that these import."""
     monkeypatch.setenv(VARIABLE, "")
     monkeypatch.chdir(tmp_path)
     (tmp_path / "helper.py").write_text("FACTOR = 2\n")

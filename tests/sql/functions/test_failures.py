@@ -1,4 +1,4 @@
-"""A function that fails makes its column null, for every error and in every clause."""
+"""If a function fails with any error in any clause, its result is null."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""An expression that is too expensive fails with the limit's name, instead of using up time and memory."""
+"""An expression that is too expensive fails with the name of the limit, rather than exhausting time or memory."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Numbers: texts as Java parses them, overflow as Java's or null, exact DECIMALs, NaN and infinity."""
+"""Numbers are parsed as in Java, overflow as in Java or to null, and DECIMALs are exact. NaN and infinity work."""
 
 from __future__ import annotations
 

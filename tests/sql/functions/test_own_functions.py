@@ -1,4 +1,4 @@
-"""Functions of users: called with Python values, typed by their annotations, null if they fail."""
+"""Functions of users receive Python values, have the types of their annotations, and return null if they fail."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""PARSE_DATE reads dates as ksqlDB does, with `FastDateFormat` of Commons Lang."""
+"""PARSE_DATE parses dates like ksqlDB, which uses `FastDateFormat` of Commons Lang."""
 
 from __future__ import annotations
 
@@ -74,7 +74,7 @@ READ = {
     ("yyyy-MM-dd", "99999999999-01-01"): None,
     ("yyyy-MM-dd", "9999999-01-01"): None,
 }
-"""Days by pattern and text, computed with FastDateFormat on Java 17; None where ksqlDB reports an error."""
+"""Days by pattern and text, computed with FastDateFormat on Java 17, or None if ksqlDB reports an error."""
 
 
 @pytest.mark.parametrize(("pattern", "text"), READ)

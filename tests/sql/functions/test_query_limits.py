@@ -1,4 +1,4 @@
-"""Queries with too expensive expressions are answered by 400 with the limit's name, and do not block the server."""
+"""A query with a too expensive expression is refused with status 400 and the limit's name. It blocks no others."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Numbers that begin with a point, names that begin with a digit, and which types may be mixed in lists."""
+"""Syntax of numbers that begin with a point and of names that begin with a digit, and mixed types in lists."""
 
 from __future__ import annotations
 

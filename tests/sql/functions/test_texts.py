@@ -1,4 +1,4 @@
-"""Functions of texts, bytes, JSON, URLs, arrays and maps: null, empty, negative, extreme and malformed arguments."""
+"""Functions of texts, bytes, JSON, URLs, arrays and maps handle null, empty, negative and malformed arguments."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Time patterns follow Java's DateTimeFormatter; text that does not match its pattern gives null."""
+"""Time patterns follow Java's DateTimeFormatter. The result is null if the text does not match the pattern."""
 
 from __future__ import annotations
 

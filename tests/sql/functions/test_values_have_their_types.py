@@ -1,4 +1,4 @@
-"""Values have the types that their expressions are bound with, also if arguments of several number types are mixed."""
+"""Values have the types of their bound expressions, even if arguments have different numeric types."""
 
 from __future__ import annotations
 
@@ -97,7 +97,7 @@ _WITHOUT_NUMBERS = {"CONCAT", "TIMESTAMPADD", "TIMESTAMPSUB", "DATEADD", "DATESU
 
 
 def fits(value: Any, kind: SqlType) -> bool:
-    """Return whether Python holds a value as its type says."""
+    """Return whether the Python type of a value is that of its SQL type."""
     if value is None:
         return True
     match kind:
@@ -126,7 +126,7 @@ def test_a_value_has_the_type_that_it_is_bound_with(text: str) -> None:
             try:
                 kind = bind(text, {name: kind for name, (kind, _) in columns.items()}).type
             except SqlError:
-                continue  # the function does not take arguments of this shape
+                continue  # the function does not accept these types of arguments
             accepted += 1
             value = value_of(text, columns)
             assert fits(value, kind), f"{text} of {columns} is {value!r}, which is no {kind}"

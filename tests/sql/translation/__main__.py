@@ -17,7 +17,7 @@ _NAMES = re.compile(r"[A-Z_0-9]{2,}|'[^']*'|\d+")
 
 
 def main() -> None:
-    """Run the cases of a folder; print how many pass by file, and the reasons of failures by frequency."""
+    """Run the cases of a folder. Print how many pass by file, and the reasons of failures by frequency."""
     parser = argparse.ArgumentParser(prog="python -m tests.sql.translation")
     parser.add_argument("folder", type=Path)
     parser.add_argument("--failures", action="store_true", help="print each case that fails")
@@ -46,7 +46,7 @@ def main() -> None:
 
 
 def _cases(folder: Path, *, queries: bool) -> Iterator[tuple[Case, Callable[[], str]]]:
-    """Yield cases, each with what returns why it fails."""
+    """Yield cases, each with a function that returns why it fails, or "" if it passes."""
     if queries:
         yield from ((question.case, partial(failure_of_question, question)) for question in questions_of(folder))
     else:

@@ -1,4 +1,4 @@
-"""Cases of pull and push queries: statements, records, and what `POST /sql` answers to each SELECT."""
+"""Cases of pull and push queries: statements, records, and the response of `POST /sql` to each SELECT."""
 
 from __future__ import annotations
 
@@ -35,12 +35,12 @@ from tests.sql.translation.sent_topics import SentTopics
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """A case.
+    """A case with queries.
 
     Args:
-        case: its statements and records.
-        answers: what each statement is answered.
-        status: of the answer to the last statement, if that is refused; 0: it is not.
+        case: Statements and records.
+        answers: Expected response to each statement.
+        status: HTTP status of the last statement if it must be refused, otherwise 0.
     """
 
     case: Case
@@ -71,7 +71,7 @@ def questions_of(folder: Path) -> Iterator[Question]:
 
 
 def failure_of_question(question: Question) -> str:
-    """Return why a case fails; "" if it passes."""
+    """Return the reason why a case fails, or "" if it passes."""
     registry = LocalSubjects()
     connect(registry)
     try:
@@ -121,7 +121,7 @@ def _run(question: Question, registry: LocalSubjects) -> None:
 
 
 class _Stores:
-    """The stores of a driver as a query server holds them."""
+    """The stores of a driver, with the interface of a query server's stores."""
 
     def __init__(self, driver: TestDriver | None, sizes: Mapping[str, int]) -> None:
         self._driver = driver
@@ -142,7 +142,7 @@ class _Stores:
         else:
             (low, high), size = bounds.times, self._sizes[store]
             windows = [window for window in held if low <= window.start <= high]
-            # A session has no timestamp of its own: it is that of its end.
+            # A session has no timestamp, so that its end is used.
             entries = [
                 Entry(item.key, item.value, item.start, getattr(item, "end", item.start + size), _timestamp(item))
                 for item in windows

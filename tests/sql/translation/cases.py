@@ -1,4 +1,4 @@
-"""Cases of a file: statements, records to send, and the expected results."""
+"""The cases of a file, with statements, records to send, and expected results."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ Json = dict[str, Any]
 
 @dataclass(frozen=True, slots=True)
 class Case:
-    """A case.
+    """A case of statements and records.
 
     Args:
-        topics: What is known of topics, by name: formats and schemas of their keys and values.
+        topics: Formats and schemas of the keys and values of topics, by name.
         is_refused: Whether the statements must be refused.
-        words: What the message of a refusal must contain. ksqlDB's own cases have none, because messages differ.
-        sources: The streams and tables that exist at the end, with their columns.
+        words: Words that the message of a refusal must contain. ksqlDB's cases have none, because messages differ.
+        sources: The streams and tables that must exist at the end, with their columns.
     """
 
     file: str
@@ -47,7 +47,7 @@ def cases_of(folder: Path) -> Iterator[Case]:
 
 
 def read(text: str) -> Any:
-    """Return the content of a JSON text that may have comments and trailing commas."""
+    """Return the content of a JSON text, which may have comments and trailing commas."""
     plain = _COMMENT.sub(lambda match: match[1] or "", text)
     plain = _TRAILING.sub(lambda match: match[1] or match[2], plain)
     return json.loads(plain, strict=False, parse_float=Decimal)

@@ -1,4 +1,4 @@
-"""JSON of a case as bytes of a topic, and as rows to compare with results."""
+"""Conversion of a case's JSON to the bytes of a topic, and to rows that are compared with results."""
 
 from __future__ import annotations
 
@@ -30,11 +30,11 @@ from tests.sql.translation.cases import Json
 
 _JSON = msgspec.json.Encoder(decimal_format="number").encode
 _KIND = {"AVRO": "AVRO", "JSON": "JSON", "JSON_SR": "JSON", "PROTOBUF": "PROTOBUF"}
-"""Languages of schemas. A topic of JSON that has a schema is a topic of JSON_SR."""
+"""Types of schemas by format. A topic with the format JSON and a schema has the format JSON_SR."""
 
 
 class Encoding:
-    """Keys and values of a topic.
+    """Encoding of the keys and values of a topic.
 
     Args:
         source: A stream or table over the topic.
@@ -86,10 +86,10 @@ def _part(
 
 
 def schema_text(about: Json, part: str) -> tuple[str, str]:
-    """Return the schema of a topic's keys or values, and its language; "" if the case names none."""
+    """Return the schema of a topic's keys or values and its type, or two empty texts if the case has no schema."""
     schema, form = about.get(f"{part}Schema"), about.get(f"{part}Format") or about.get("format")
     if form is None and isinstance(schema, dict):
-        form = "AVRO"  # the only schemas that cases give without a format
+        form = "AVRO"  # only Avro schemas occur in cases without a format
     if schema is None or form not in _KIND:
         return "", ""
     if not isinstance(schema, str) or form != "PROTOBUF":
@@ -99,7 +99,7 @@ def schema_text(about: Json, part: str) -> tuple[str, str]:
 
 
 def row_of(columns: Sequence[Named], value: Any, *, only_known: bool = False) -> Any:
-    """Return a JSON value as a row. Raises DecodeError or TypeError if it does not fit the columns.
+    """Return the row of a JSON value. Raises DecodeError or TypeError if it does not fit the columns.
 
     Args:
         only_known: Whether fields without a column are ignored.
@@ -132,7 +132,7 @@ def _avro(text: str) -> Callable[[Any], bytes]:
 
 
 def _to_avro(schema: Any, value: Any, names: dict[str, Any]) -> Any:
-    """Return a value of JSON as a value of an Avro schema."""
+    """Convert a JSON value to a value of an Avro schema."""
     if isinstance(schema, list):
         branch = next((part for part in schema if part != "null"), "null")
         return None if value is None else _to_avro(branch, value, names)
@@ -166,7 +166,7 @@ def _to_avro(schema: Any, value: Any, names: dict[str, Any]) -> Any:
 
 
 def _decimal_message(value: Decimal) -> Json:
-    """Return a decimal as a message of JSON: its digits as a whole number, and how many are behind the point."""
+    """Return the JSON form of a decimal's message: its digits as an integer, and the number of decimal places."""
     scale = max(0, -int(value.as_tuple().exponent))
     digits = int(value.scaleb(scale))
     data = digits.to_bytes((digits.bit_length() + 8) // 8, "big", signed=True)

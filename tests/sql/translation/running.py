@@ -1,4 +1,4 @@
-"""Runs a case on the test driver, and returns the reason if it fails."""
+"""Execution of a case on the test driver."""
 
 from __future__ import annotations
 
@@ -33,11 +33,11 @@ from tests.sql.translation.encoding import Encoding, row_of, schema_text
 
 
 class Failed(Exception):
-    """Raised if a case gives an unexpected result."""
+    """A case had an unexpected result."""
 
 
 def failure_of(case: Case) -> str:
-    """Return the reason why a case fails; "" if it passes."""
+    """Return the reason why a case fails, or "" if it passes."""
     registry = LocalSubjects()
     connect(registry)
     try:
@@ -96,7 +96,7 @@ def register_schemas(case: Case, registry: LocalSubjects) -> None:
 
 
 def _id_of(case: Case, about: Json, part: str) -> dict[str, int]:
-    """Return the id that a schema has: what the case says, or what the statement about its topic names."""
+    """Return the schema's id in the case or in the statement about its topic, as an argument of `register`."""
     if f"{part}SchemaId" in about:
         return {"schema_id": about[f"{part}SchemaId"]}
     written = re.compile(rf"\b{re.escape(about['name'])}\b[^;]*\b{part}_schema_id\s*=\s*(\d+)", re.IGNORECASE)
@@ -105,7 +105,7 @@ def _id_of(case: Case, about: Json, part: str) -> dict[str, int]:
 
 
 def _source_of(program: Program, topic: str) -> Source:
-    """Return the stream or table over a topic; one that a query writes takes precedence."""
+    """Return the stream or table over a topic, preferably one that a query writes."""
     derived = [query.target for query in program.queries if query.target.topic == topic]
     sources = [*derived, *(source for source in program.catalog if source.topic == topic)]
     if not sources:
@@ -159,9 +159,9 @@ def _check_outputs(program: Program, wanted: Sequence[Json], driver: TestDriver)
 
 
 def _with_schemas_columns(source: Source, output: Forwarded[Any], record: Json) -> tuple[Source, Forwarded[Any]]:
-    """Return an output as a reader of the topic sees it that takes all columns of the schema that the statement names.
+    """Return an output as read with all columns of the schema whose id is in the statement.
 
-    Columns that the query does not have are their defaults there.
+    Columns that the query does not have contain the defaults of the schema.
     """
     schema_id, value = source.value_form.schema_id, record.get("value")
     known = {column.name.upper() for column in (*source.values, *source.value_form.columns)}
@@ -206,7 +206,7 @@ def _row_of(source: Source, part: str, value: Any) -> Any:
 
 
 def _is_null(row: Any) -> bool:
-    """Return whether a row is a single column without a value, which some formats write as no value."""
+    """Return whether a row consists of a single null column, which some formats write as a null value."""
     return isinstance(row, tuple) and row == (None,)
 
 

@@ -1,4 +1,4 @@
-"""Topics of a case: what is sent to them, and what its queries write."""
+"""The topics of a case, with the records that are sent to them and those that its queries write."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ from forebay.testing.shown import PipedRecord
 from tests.sql.translation.running import Failed
 
 _PARTITIONS = 4
-"""Of topics in ksqlDB's tests."""
+"""Number of partitions of topics in ksqlDB's tests."""
 _PARTITION_OF = Partitioner(_PARTITIONS)
 
 
 class SentTopics:
-    """Records of topics: what was sent to them, and what the queries write."""
+    """The records of topics that were sent to them, or that the queries wrote."""
 
     def __init__(self, program: Program, driver: TestDriver | None) -> None:
         self._program = program
@@ -42,17 +42,17 @@ class SentTopics:
     def send(
         self, topic: str, key: bytes | None, value: bytes | None, timestamp: int, headers: Headers | None = None
     ) -> None:
-        """Send a record, which the queries process."""
+        """Store a record, and process it if the queries read its topic."""
         self._sent.append((topic, key, value, timestamp, headers or []))
         if self._driver is not None and topic in self._read:
             self._driver.pipe_bytes(key, value, timestamp, topic, headers)
 
     def tail(self, source: Source, *_: bool) -> Any:
-        """Return the records of a topic, then silence."""
+        """Return a reader of a topic's records, which then waits without an end."""
         return _Records(list(self._records(source)))
 
     def watch(self, names: Sequence[str], _from_beginning: bool) -> _Batches:
-        """Return the records of topics one by one, as they were sent."""
+        """Return a reader of the sent records of topics, one per batch."""
         ends: Counter[tuple[str, int]] = Counter()
         batches = []
         for topic, key, value, timestamp, headers in self._sent:

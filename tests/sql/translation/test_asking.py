@@ -1,4 +1,4 @@
-"""The runner of cases of pull and push queries: cases pass, and each kind of difference is reported."""
+"""The runner of cases with pull and push queries passes correct cases, and reports each type of difference."""
 
 from __future__ import annotations
 

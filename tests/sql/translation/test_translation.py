@@ -1,4 +1,4 @@
-"""The runner of query translation tests: cases pass, and each type of difference is reported."""
+"""The runner of query translation tests passes correct cases, and reports each type of difference."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def test_a_case_passes(case: Case) -> None:
 
 
 def wrong(**fields: Any) -> Case:
-    """Return the case with another expected output."""
+    """Return the case with a different expected output."""
     return replace(WINDOWS, outputs=({**WINDOWS.outputs[0], **fields},))
 
 

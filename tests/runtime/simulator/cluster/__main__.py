@@ -1,4 +1,4 @@
-"""Runs the simulated cluster for many seeds: python -m tests.runtime.simulator.cluster --runs 100."""
+"""Command that runs the simulated cluster with many seeds: python -m tests.runtime.simulator.cluster --runs 100."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def setup_of(seed: int) -> LeaseSetup:
 
 
 def main() -> int:
-    """Run; return 1 if any run shows a fault."""
+    """Run all seeds. Return 1 if any run shows an error."""
     parser = argparse.ArgumentParser(prog=f"python -m {_MODULE}", description=__doc__)
     parser.add_argument("--runs", type=int, default=100)
     parser.add_argument("--hours", type=float, help="run seeds until this time is over, in place of --runs")

@@ -1,4 +1,4 @@
-"""Compares a run of the cluster with an undisturbed one."""
+"""Comparison of a run of the cluster with a run without faults."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from tests.runtime.simulator.outcome import differences, outcome, position_fault
 
 
 def cluster_faults(setup: LeaseSetup, seed: int, inputs: int = 0) -> tuple[Cluster, list[str]]:
-    """Run a setup with and without faults; return the cluster with faults, and all differences."""
+    """Run a setup with and without faults. Return the cluster with faults, and all differences between the results."""
     if setup.recreates_input:
         return _recreation_faults(setup, seed, inputs)
     calm = Cluster(replace(setup, plain=replace(setup.plain, trouble=0.0), outlasts_grace=False, end=""), seed, inputs)
@@ -29,7 +29,7 @@ def cluster_faults(setup: LeaseSetup, seed: int, inputs: int = 0) -> tuple[Clust
 
 
 def _recreation_faults(setup: LeaseSetup, seed: int, inputs: int) -> tuple[Cluster, list[str]]:
-    """Run a setup whose input is recreated; the job stops, and what it has committed is not compared."""
+    """Run a setup whose input is recreated. The job stops, so its results are not compared with another run."""
     cluster = Cluster(setup, seed, inputs)
     cluster.run()
     assert cluster.recreation is not None

@@ -1,4 +1,4 @@
-"""The control group in memory: commits are refused, arrive late, or their answers are lost."""
+"""An in-memory control group, whose commits can be refused, arrive late, or lose their responses."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ Place = tuple[str, int]
 
 
 class ControlGroup:
-    """The offsets of the group, which survive drivers and workers (implements the part of a consumer that is used).
+    """The offsets of the group, which survive drivers and workers. It has the methods of a consumer that are used.
 
     Args:
-        share: returns the share of requests that fail.
+        share: Returns the share of requests that fail.
     """
 
     def __init__(self, seed: random.Random, share: Callable[[], float], seen: Counter[str]) -> None:
@@ -49,14 +49,14 @@ class ControlGroup:
         return answers
 
     committed = offsets
-    """The name that the client has for it."""
+    """Name of `offsets` in the client's API."""
 
     def latest(self, topic: str) -> int:
-        """Return the offset of a topic's first partition; -1: none."""
+        """Return the offset of a topic's first partition, or -1 if it has no offset."""
         return self._offsets.get((topic, 0), (-1, ""))[0]
 
     def deliver(self) -> None:
-        """Deliver one of the late commits, if there are any, after commits that were sent later."""
+        """Deliver one of the late commits, if there are any, although later commits have already been delivered."""
         if self._late:
             self._offsets.update(self._late.pop(self._random.randrange(len(self._late))))
 
@@ -67,7 +67,7 @@ class ControlGroup:
         return
 
     def client(self, is_cut_off: Callable[[], bool]) -> Client:
-        """Return the group as a machine sees it that may have no connection."""
+        """Return a client of the group on a machine that may have no connection."""
         return Client(self, is_cut_off)
 
     def _draw(self) -> str:
@@ -80,7 +80,7 @@ class ControlGroup:
 
 
 class Client:
-    """The group from one machine (implements the part of a consumer that is used)."""
+    """Client of the group on one machine. It has the methods of a consumer that are used."""
 
     def __init__(self, group: ControlGroup, is_cut_off: Callable[[], bool]) -> None:
         self._group = group

@@ -1,4 +1,4 @@
-"""Runs with end offsets (`--trigger available-now`): one that ends without an error has read everything up to them."""
+"""Checks of runs with end offsets (`--trigger available-now`), which must not end normally with unread records."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def is_refused(driver: Driver) -> bool:
 
 
 def unread(world: World, driver: Driver) -> list[str]:
-    """Return what a run that has ended without an error has not read."""
+    """Return the records up to the end offsets that a run has not read although it has ended without an error."""
     read: dict[tuple[str, int], int] = {}
     for log in logs(world.job):
         for record in world.broker.committed(log.internal):

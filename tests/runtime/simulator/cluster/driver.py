@@ -1,4 +1,4 @@
-"""A driver: `JobRunner` on a thread of its own, the comparison of the topics, the planner of leases, Spark's query."""
+"""A driver of the simulated cluster, with its `JobRunner`, comparison of topics, lease planner and Spark query."""
 
 from __future__ import annotations
 
@@ -23,14 +23,14 @@ from tests.runtime.simulator.cluster.strand import Strand
 
 _STEP_SECONDS = 0.2
 _DEFECTS = (AssertionError, AttributeError, LookupError, NameError, TypeError)
-"""Errors that the driver would retry, and that no run may show."""
+"""Errors that the driver retries in production, but that must not occur in a run."""
 
 
 class MachineClock:
     """The wall clock of a driver's machine.
 
     Attributes:
-        seconds: how far it is ahead.
+        seconds: Time (s) by which it is ahead.
     """
 
     def __init__(self, now: Callable[[], float], seconds: float) -> None:
@@ -67,15 +67,15 @@ class Driver:
     """One driver process with its executors.
 
     Args:
-        clock: of the driver's machine.
-        new_process: starts a worker process on an executor.
+        clock: Clock of the driver's machine.
+        new_process: Starts a worker process on an executor.
 
     Attributes:
-        job: what the driver runs.
-        trigger: whether the job has end offsets.
-        ends: its end offsets.
-        stopped: why the job has stopped for good.
-        frozen_until: until when the driver does nothing.
+        job: The job that the driver runs.
+        trigger: Trigger of the query, which determines whether the job has end offsets.
+        ends: End offsets of the job.
+        stopped: Error with which the job has stopped for good.
+        frozen_until: Time until which the driver does nothing.
     """
 
     def __init__(
@@ -117,7 +117,7 @@ class Driver:
         return self._broker.now
 
     def step(self) -> None:
-        """Do one round of Spark's query, of the comparison of the topics, and of the driver's loop."""
+        """Run a step of Spark's query, of the comparison of topics, and of the driver's loop."""
         self.wakes_at = self.now() + _STEP_SECONDS
         if self._strand.wakes_at <= self.now():
             self._strand.resume()
@@ -182,7 +182,7 @@ class Driver:
         return self._new_process(executor)
 
     def _stop_tasks(self, query: Query) -> None:
-        """Kill most workers of the query's tasks, as Spark does; some continue with their leases for a while."""
+        """Kill most workers of the query's tasks, as Spark does. Some continue with their leases for a while."""
         for task in query.tasks:
             if task.attempt is not None and not task.attempt.is_done and self._random.random() < 0.6:
                 task.attempt.process.worker.is_alive = False

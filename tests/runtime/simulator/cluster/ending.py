@@ -1,4 +1,7 @@
-"""What happens once everything is processed: the job stops, or its leases change, perhaps with a worker cut off."""
+"""The end of a run after all records are processed, in which the job stops or its leases change.
+
+In some runs, a worker loses its connection to the broker at this time.
+"""
 
 from __future__ import annotations
 
@@ -17,22 +20,22 @@ if TYPE_CHECKING:
     from tests.runtime.simulator.cluster.world import Cluster
 
 _SECONDS = 30.0
-"""Within which a job stops, or its leases change, if every worker obeys."""
+"""Time (s) within which a job stops, or its leases change, if all workers respond."""
 _CALM_SECONDS = 100.0
-"""After which only the loops of the current leases run."""
+"""Time (s) after which only the loops of the current leases run."""
 _MOST_FENCES = 6
-"""How many owners a group may get within that time."""
+"""Largest number of owners of a group within that time."""
 _REPORT_SECONDS = 5.0
-"""Within which tasks report their lease."""
+"""Time (s) within which tasks report their lease."""
 _AHEAD_SECONDS = 3_600.0
 _MOST_CHANGES = 20
-"""How often the leases change until a group stays with its worker."""
+"""Largest number of changes of the leases until a group remains with its worker."""
 _FLAKY = 0.1
-"""Share of requests to the control group that fail while a worker is cut off."""
+"""Share of requests to the control group that fail while a worker has no connection to the broker."""
 
 
 class Ending:
-    """Ends a run of a cluster in which no other fault happens any more."""
+    """The ways to end the run of a cluster, after the last random fault."""
 
     def __init__(self, cluster: Cluster) -> None:
         self._cluster = cluster
@@ -59,9 +62,9 @@ class Ending:
                 cluster.findings.append(f"group {group} has {len(loops)} loops after the grace period")
 
     def stop(self) -> None:
-        """Stop the job while its input gets partitions: it ends within seconds, and its loops with it.
+        """Stop the job while partitions are added to its input. The job and its loops must end within seconds.
 
-        No loop is left after the grace period of earlier leases.
+        After the grace period of earlier leases, no loop may be running.
         """
         cluster = self._cluster
         cluster.broker.add_partitions(INPUT, 8 * cluster.setup.partitions)
@@ -72,7 +75,7 @@ class Ending:
             cluster.findings.append("a loop continues after the job has stopped")
 
     def vanish(self) -> None:
-        """End the driver and its executors for good: no loop is left once none waits for the next driver any more."""
+        """End the driver and its executors for good. Once the loops have waited for another driver, they must end."""
         self._driver()
         cluster = self._cluster
         cluster.kill_driver()
@@ -82,16 +85,16 @@ class Ending:
             cluster.findings.append("a loop continues without a driver")
 
     def stop_without_broker(self) -> None:
-        """Stop the job while a worker does not reach the broker, and the control group fails now and then."""
+        """Stop the job while a worker can't reach the broker, and some requests to the control group fail."""
         self._cut_off()
         self._stop(1.5 * STOP_SECONDS + _SECONDS)
 
     def change(self) -> None:
-        """End the leases: all groups get their next ones."""
+        """End the leases. All groups must get their next leases."""
         self._change(None, _SECONDS)
 
     def change_with_a_clock_ahead(self) -> None:
-        """End the leases while the driver's clock is ahead, and set it back: the next leases last."""
+        """End the leases while the driver's clock is ahead, and then set the clock back. The next leases must last."""
         cluster, driver = self._cluster, self._driver()
         command = cluster.control.latest(INPUT)
         driver.clock.seconds += _AHEAD_SECONDS
@@ -106,11 +109,11 @@ class Ending:
             cluster.findings.append("leases do not last after a command of a clock that was ahead")
 
     def change_without_broker(self) -> None:
-        """End the leases while a worker does not reach the broker: the other groups get their next leases."""
+        """End the leases while a worker can't reach the broker. The other groups must get their next leases."""
         self._change(self._cut_off(), 1.5 * CHANGE_SECONDS + _SECONDS)
 
     def change_before_report(self) -> None:
-        """End the leases while a worker has had no broker since before its first report: other groups get new ones."""
+        """End the leases while a worker, before its first report, has no broker. Other groups must get new leases."""
         cut_off = self._cut_off_before_report()
         if cut_off is not None:
             self._change(cut_off, ATTEMPTS * SILENT_SECONDS + 2 * _SECONDS)
@@ -136,7 +139,7 @@ class Ending:
         return self._cluster.drivers[0]
 
     def _holders(self, cut_off: Process | None = None) -> list[Process]:
-        """Return the processes that hold the leases; none unless all groups run whose worker has a broker."""
+        """Return the processes that hold the leases, or none if a group is down although its worker has a broker."""
         query = self._cluster.drivers[0].query if self._cluster.drivers else None
         tasks = [] if query is None or not query.isActive else query.query.tasks
         holders = [task.attempt.process for task in tasks if task.attempt is not None and not task.attempt.is_done]
@@ -144,7 +147,7 @@ class Ending:
         return holders if is_held and len(holders) == self._cluster.setup.groups else []
 
     def _cut_off(self) -> Process:
-        """Take the broker away from a worker with a lease that it has reported, for good."""
+        """Cut off the broker from a worker with a reported lease, for the rest of the run."""
         self._driver()
         self._turn_until(lambda: False, _REPORT_SECONDS)
         process = self._cluster.random.choice(self._holders())
@@ -153,10 +156,10 @@ class Ending:
         return process
 
     def _cut_off_before_report(self) -> Process | None:
-        """Take the broker away from a worker that is about to continue with its loop under a new lease, for good.
+        """Cut off the broker from a worker that is about to continue its loop with a new lease, until the run ends.
 
         Returns:
-            The worker; None if no group has stayed with its worker.
+            The worker, or None if no group has remained with its worker.
         """
         for _ in range(_MOST_CHANGES):
             self._driver().job.rebalance()
@@ -167,12 +170,12 @@ class Ending:
         return None
 
     def _continuing(self) -> list[Process]:
-        """Return the processes with a new lease that has not begun, and with a loop that it can continue with."""
+        """Return the processes that have a new lease which has not begun, and a loop with which it can continue."""
         loops = [process for process in self._cluster.processes if process.runners()]
         return [process for process in loops if process.attempt is not None and process.attempt.continues_loop]
 
     def _stop(self, seconds: float) -> list[SteppedRunner]:
-        """Stop the job; return the loops of its leases that no earlier command ends."""
+        """Stop the job. Return the loops of those leases that no earlier command ends."""
         cluster, driver = self._cluster, self._driver()
         command = cluster.control.latest(INPUT)
         holders = [p for p in self._holders() if p.attempt is not None and p.attempt.lease.planned_at > command]
@@ -184,7 +187,7 @@ class Ending:
         return loops
 
     def _turn_until(self, is_reached: Callable[[], bool], seconds: float) -> bool:
-        """Let the cluster run until a condition holds, for so long at most; return whether it holds."""
+        """Run the cluster until a condition is true, for at most `seconds`. Return whether it is true."""
         until = self._cluster.broker.now + seconds
         while not is_reached() and self._cluster.broker.now < until:
             self._cluster.turn()

@@ -15,15 +15,15 @@ if TYPE_CHECKING:
 _CLOCKS = (-3_600.0, -15.0, 0.0, 15.0, 3_600.0)
 _FREEZES = (1.0, 5.0, 25.0)
 _LOST_SECONDS = 400.0
-"""How long an executor lives on that its driver has lost."""
+"""Time (s) for which an executor continues after its driver has lost it."""
 
 
 class Faults:
-    """Draws faults, and applies them to a cluster.
+    """Random faults of a cluster.
 
     Args:
-        cluster: to which the faults happen.
-        seed: draws them.
+        cluster: The cluster.
+        seed: Seed of the faults.
     """
 
     def __init__(self, cluster: Cluster, seed: random.Random) -> None:
@@ -31,10 +31,10 @@ class Faults:
         self._random = seed
         self._looked_at = 0.0
         self._leaving: list[tuple[float, Executor]] = []
-        """Executors that have lost their driver, and when they end."""
+        """Executors that have lost their driver, and the times at which they end."""
 
     def draw(self) -> None:
-        """Let faults happen that are due since the last call."""
+        """Apply the faults that have become due since the last call."""
         now = self._cluster.broker.now
         share, self._looked_at = (now - self._looked_at) * self._cluster.leases.rate, now
         if self._random.random() < share:
@@ -47,13 +47,13 @@ class Faults:
             self._cluster.broker.coordinator.expire(5.0)
 
     def end_executors(self) -> None:
-        """End the executors whose time has come after they lost their driver."""
+        """End the executors that lost their driver long enough ago."""
         for at, executor in list(self._leaving):
             if at <= self._cluster.broker.now:
                 self._end_executor(executor)
 
     def end(self) -> None:
-        """End what lasts: nothing is frozen, one driver is left, and executors end whose driver has ended."""
+        """End lasting faults. Nothing is frozen, one driver remains, and executors end whose driver has ended."""
         cluster = self._cluster
         for driver in cluster.drivers[:-1]:
             self._kill(driver)
@@ -72,7 +72,7 @@ class Faults:
             self._kill(self._random.choice(self._cluster.drivers))
 
     def freeze_driver(self) -> None:
-        """Stop a driver for a while."""
+        """Freeze a driver for a while."""
         for driver in self._cluster.drivers[:1]:
             driver.frozen_until = self._cluster.broker.now + self._random.choice(_FREEZES)
 
@@ -97,7 +97,7 @@ class Faults:
                 self._leaving.append((executor_ends_at, executor))
 
     def lose_executor(self) -> None:
-        """Let a driver lose an executor, which does not know it and continues with its leases."""
+        """Let a driver lose an executor. The executor does not know this and continues with its leases."""
         for driver in self._cluster.drivers[:1]:
             executor = self._lose(driver, self._random.choice(driver.executors))
             self._leaving.append((self._cluster.broker.now + _LOST_SECONDS, executor))
@@ -114,7 +114,7 @@ class Faults:
             self._random.choice(self._cluster.processes).worker.is_alive = False
 
     def freeze_process(self) -> None:
-        """Stop a worker process for a while; its driver may believe that its executor is lost."""
+        """Freeze a worker process for a while. Its driver may then consider the executor lost."""
         if self._cluster.processes:
             process = self._random.choice(self._cluster.processes)
             until = process.frozen_until = self._cluster.broker.now + self._random.choice(_FREEZES)
@@ -124,7 +124,7 @@ class Faults:
                     self._leaving.append((until + self._random.choice((0.0, 3.0, 10.0)), process.host))
 
     def cut_off_process(self) -> None:
-        """Take the broker away from a worker process for a while, or for as long as there are faults."""
+        """Cut off the broker from a worker process for a while, or until the last fault."""
         if self._cluster.processes:
             process = self._random.choice(self._cluster.processes)
             process.cut_off_until = self._cluster.broker.now + self._random.choice((5.0, 25.0, 1_000.0))
@@ -144,7 +144,7 @@ class Faults:
         self._cluster.broker.compact(self._cluster.changelogs, TOMBSTONE_SECONDS)
 
     def damage_snapshots(self) -> None:
-        """Delete, cut or change some files of snapshots, or delete all."""
+        """Delete, truncate or change some files of snapshots, or delete all files."""
         files = self._cluster.store.files
         some = self._random.sample(sorted(files), min(len(files), self._random.choice((1, 3, 1_000))))
         for path in some:

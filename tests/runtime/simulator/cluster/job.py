@@ -1,4 +1,4 @@
-"""The job of the simulated cluster, in a module of its own as a service's job is."""
+"""The job of the simulated cluster. It has its own module, like the job of a service."""
 
 from __future__ import annotations
 

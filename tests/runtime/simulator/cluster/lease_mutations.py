@@ -1,5 +1,4 @@
-"""Breaks one rule of leases at a time, and counts the seeds until the simulated cluster detects it.
-
+"""Mutation test of the simulated cluster: break one rule of leases, and count the seeds until a run detects it.
 Run `python -m tests.runtime.simulator.cluster.lease_mutations` for the table of docs/proof.md.
 """
 
@@ -23,7 +22,7 @@ from forebay.runtime.spark.planner import LeasePlanner
 from forebay.runtime.task.runner import GroupRunner
 from forebay.runtime.task.snapshot import SnapshotWriter
 from forebay.runtime.worker import transaction
-from forebay.runtime.worker.surroundings import GroupSurroundings
+from forebay.runtime.worker.broker_requests import GroupSurroundings
 from tests.runtime.simulator.cluster.check import cluster_faults
 from tests.runtime.simulator.cluster.setup import LeaseSetup
 from tests.runtime.simulator.setup import Setup
@@ -48,11 +47,12 @@ DRIVERS = replace(LASTING, rate=0.3, kinds=("freeze_process", "add_second_driver
 
 @dataclass(frozen=True, slots=True)
 class LeaseMutation:
-    """One broken rule.
+    """A change of the code that breaks a rule.
 
     Args:
-        replaced: class or module, name of its attribute, and the replacement.
-        setup: in which the rule matters.
+        rule: The rule.
+        replaced: Classes or modules, names of their attributes, and the replacements.
+        setup: A setup in which the rule matters.
     """
 
     rule: str
@@ -184,7 +184,7 @@ MUTATIONS = (
 
 @contextmanager
 def broken(mutation: LeaseMutation) -> Iterator[None]:
-    """Break a rule for a while."""
+    """Apply a mutation within the context."""
     owner, name, replacement = mutation.replaced
     original = owner.__dict__[name]
     setattr(owner, name, replacement)

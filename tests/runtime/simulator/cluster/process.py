@@ -1,4 +1,4 @@
-"""Worker processes and executors: the leases and loops of a process take turns in place of its threads."""
+"""Worker processes and executors of the simulated cluster. Leases and loops run in turns instead of on threads."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from forebay.runtime.spark.control import WorkerControl
 from forebay.runtime.spark.leases import Holding
 from forebay.runtime.spark.worker_process import WorkerProcess, is_working
 from forebay.runtime.task.group import TaskGroup
-from forebay.runtime.task.keeping import SnapshotKeeper
 from forebay.runtime.task.loop_calls import LoopBusy, LoopEnded
 from forebay.runtime.task.pacing import Pacing
 from forebay.runtime.task.runner import GroupRunner
+from forebay.runtime.task.snapshot_writing import SnapshotKeeper
 from tests.runtime.simulator.cluster.control_group import ControlGroup
 from tests.runtime.simulator.worker import Crashed, Environment, Worker, build, new_pacing
 
@@ -27,8 +27,8 @@ class SteppedRunner(GroupRunner):
     """A group's loop without a thread: the scheduler calls `turn`.
 
     Attributes:
-        is_busy: whether it is in the middle of a turn, in which it is paused.
-        wakes_at: when its next turn is due.
+        is_busy: Whether it is paused in the middle of a turn.
+        wakes_at: Time of its next turn.
     """
 
     def __init__(self, group: TaskGroup, pacing: Pacing, keeper: SnapshotKeeper, now: Callable[[], float]) -> None:
@@ -76,10 +76,10 @@ class Process(WorkerProcess):
     """A worker process of an executor.
 
     Attributes:
-        attempt: the attempt at a lease that it runs now.
-        frozen_until: until when none of its threads runs.
-        looks_at: when it looks after its loops, if its executor has ended.
-        cut_off_until: until when it does not reach the broker, which others do.
+        attempt: The current attempt at a lease.
+        frozen_until: Time until which none of its threads runs.
+        looks_at: Time at which it next checks its loops, if its executor has ended.
+        cut_off_until: Time until which it can't reach the broker, although other processes can.
     """
 
     def __init__(self, environment: Environment, control: ControlGroup, host: Executor) -> None:
@@ -155,7 +155,7 @@ class Executor:
     """An executor of a driver.
 
     Attributes:
-        is_lost: whether its driver has lost the connection, and no longer knows its tasks.
+        is_lost: Whether its driver has lost the connection, and no longer knows its tasks.
     """
 
     def __init__(self) -> None:
@@ -168,10 +168,10 @@ class Attempt:
     """One attempt of Spark at a group's lease.
 
     Attributes:
-        result: of its lease, once it is over.
-        failure: what ended it, unless it ended with its lease.
-        is_done: whether it has ended.
-        wakes_at: when it looks again.
+        result: Result of its lease, after the end of the lease.
+        failure: Error that ended it, if it did not end with its lease.
+        is_done: Whether it has ended.
+        wakes_at: Time of its next step.
     """
 
     def __init__(self, spec: Any, lease: Lease, process: Process) -> None:

@@ -1,4 +1,4 @@
-"""Spark's query: a log of offsets, a task for each lease, repeated up to four times."""
+"""Model of Spark's query, with a log of offsets, and a task for each lease that is attempted up to four times."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from forebay.runtime.spark.planner import LeasePlanner
 from tests.runtime.simulator.cluster.process import Attempt, Process
 
 ATTEMPTS = 4
-"""At a task, until its query fails."""
+"""Largest number of attempts of a task, after which its query fails."""
 
 
 @dataclass
@@ -25,7 +25,7 @@ class Checkpoint:
 
 
 class QueryFailed(Exception):
-    """The query has failed; the driver starts it again."""
+    """The query has failed. The driver restarts it."""
 
 
 @dataclass
@@ -42,8 +42,8 @@ class Query:
     """The query of one driver, from its start to its end.
 
     Args:
-        place: returns an idle worker process; None: there is no executor.
-        on_batch: called with the tasks' reports and the number of a Spark batch whose tasks have ended.
+        place: Returns an idle worker process, or None if there is no executor.
+        on_batch: Called with the reports of the tasks and the number of a Spark batch when its tasks have ended.
     """
 
     def __init__(
@@ -62,7 +62,7 @@ class Query:
         self._planned = ""
         self.batch = -1
         self.is_over = False
-        """Whether nothing is left to plan."""
+        """Whether there is nothing left to plan."""
         self.tasks: list[Task] = []
 
     def step(self) -> None:

@@ -1,4 +1,4 @@
-"""An input that is deleted and created again while the job runs: the job stops, and uses no record of the new topic."""
+"""Recreation of an input while the job runs. The job must stop, and must not use records of the new topic."""
 
 from __future__ import annotations
 
@@ -12,14 +12,15 @@ if TYPE_CHECKING:
 
 _KEY = b"recreated"
 _SILENT_SECONDS = 1.5
-"""Workers compare the topics once a second. A topic is not deleted, created, found and filled within that time."""
+"""Time in which the new topic can't be read. It is longer than the interval (1 s) in which workers compare the topics,
+because a topic can't be deleted, recreated, found and filled within a second."""
 _MORE_RECORDS = 30
 _SECONDS = 60.0
-"""Within which the job stops after the last fault."""
+"""Time (s) after the last fault within which the job must stop."""
 
 
 class Recreation:
-    """Recreates the input of a cluster once, at a time that the seed draws."""
+    """Recreation of a cluster's input, once, at a time that the seed determines."""
 
     def __init__(self, cluster: Cluster) -> None:
         self._cluster = cluster
@@ -27,7 +28,7 @@ class Recreation:
         self._is_done = False
 
     def draw(self) -> None:
-        """Recreate the input if it is time. The new topic soon has records at the offsets that are read next."""
+        """Recreate the input when its time has come. The new topic soon has records at the offsets to read next."""
         cluster = self._cluster
         if self._is_done or cluster.broker.now < self._at:
             return
@@ -54,6 +55,6 @@ class Recreation:
             pass
 
     def check(self) -> list[str]:
-        """Return what the job has committed of the new topic."""
+        """Return the outputs that the job has committed for records of the new topic."""
         used = [record for record in self._cluster.broker.committed(OUTPUT) if record.key_ == _KEY]
         return [f"{len(used)} records of the recreated topic were used"] if used else []

@@ -1,4 +1,4 @@
-"""A rescale of the simulated job: its changelogs are rewritten for another number of tasks, by the product's code."""
+"""A rescale of the simulated job, in which the product's code rewrites the changelogs for another number of tasks."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 class MemoryRescale(Rescale):
-    """Reads the state of a cluster's job. The staging topic and its publication are a model."""
+    """The product's rescale, with a model of the staging topic and its publication."""
 
     def __init__(self, cluster: Cluster, after: int) -> None:
         job = cluster.job
@@ -36,7 +36,7 @@ class MemoryRescale(Rescale):
         return MemoryConsumer(self._cluster.broker, lambda _: None, self._cluster.wait)
 
     def run(self) -> bool:
-        """Stage and publish the state; return False if the job has nothing to rescale."""
+        """Stage and publish the state. Return False if the job has no state to rescale."""
         broker = self._cluster.broker
         try:
             staged = list(self._records())

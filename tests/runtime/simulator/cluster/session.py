@@ -1,4 +1,4 @@
-"""The part of Spark's session that a driver uses: it starts a streaming query, which the scheduler runs."""
+"""Model of the part of Spark's session that a driver uses, which starts a streaming query."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ OnBatch = Callable[[Any, int], None]
 
 
 class Session:
-    """Spark's session, and the readers and writers that lead to a query.
+    """Spark's session, and its readers and writers for a query.
 
     Args:
-        start: starts a query that calls the given function at the end of each Spark batch.
+        start: Starts a query that calls the passed function at the end of each Spark batch.
     """
 
     def __init__(self, start: Callable[[OnBatch], StreamingQuery]) -> None:
@@ -38,12 +38,12 @@ class StreamingQuery:
     """Spark's handle of a query.
 
     Args:
-        query: plans leases and runs their tasks.
-        wait: lets the scheduler continue for so many seconds.
-        stop: ends the query's tasks.
+        query: Plans leases and runs their tasks.
+        wait: Lets the scheduler continue for a number of seconds.
+        stop: Ends the query's tasks.
 
     Attributes:
-        failure: the exception that ended the query.
+        failure: Exception that ended the query.
     """
 
     def __init__(self, query: Query, wait: Callable[[float], None], stop: Callable[[], None]) -> None:
@@ -58,7 +58,7 @@ class StreamingQuery:
         return {"isTriggerActive": self.isActive, "isDataAvailable": True}
 
     def awaitTermination(self, seconds: float) -> bool:
-        """Wait; return whether the query has ended. Raises StreamingQueryException."""
+        """Wait for at most `seconds`, and return whether the query has ended. Raises StreamingQueryException."""
         self._wait(seconds)
         if self.failure is not None:
             cause = self.failure.__cause__ if isinstance(self.failure, QueryFailed) else None

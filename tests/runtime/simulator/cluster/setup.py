@@ -1,4 +1,4 @@
-"""What is run in the simulated cluster, and how many faults happen."""
+"""The parameters of a run of the simulated cluster."""
 
 from __future__ import annotations
 
@@ -9,19 +9,19 @@ from tests.runtime.simulator.setup import Setup
 
 @dataclass(frozen=True, slots=True)
 class LeaseSetup:
-    """What is run with the driver's side.
+    """The job of a run that includes drivers and executors, and the kinds and rates of faults.
 
     Args:
-        plain: what is run, and how many faults of workers happen.
-        seconds: for which faults may happen.
-        rate: faults of drivers, executors and clocks per simulated second.
-        kinds: of the faults that may happen (names of methods of `Faults`).
-        adds_partitions: whether the input gets as many partitions again, with records.
-        grows_late: whether it gets them only after the last fault.
-        recreates_input: whether the input is deleted and created again, with other records, so that the job stops.
-        drains: whether each driver runs with end offsets (`--trigger available-now`), and another one follows it.
-        outlasts_grace: whether the run continues until loops of earlier leases must have ended.
-        end: what happens once everything is processed: one of `Ending`'s methods, or "".
+        plain: The job, and the faults of workers.
+        seconds: Time in which faults may happen.
+        rate: Number of faults of drivers, executors and clocks per simulated second.
+        kinds: Kinds of faults that may happen (names of methods of `Faults`).
+        adds_partitions: Whether the number of the input's partitions is doubled, and the new partitions get records.
+        grows_late: Whether partitions are added only after the last fault.
+        recreates_input: Whether the input is deleted and recreated with other records, so that the job must stop.
+        drains: Whether each driver runs with end offsets (`--trigger available-now`), and another driver follows it.
+        outlasts_grace: Whether the run continues until the loops of earlier leases must have ended.
+        end: Method of `Ending` that ends the run after all records are processed, or "".
     """
 
     plain: Setup = field(default_factory=lambda: Setup("sum", 2, 2, 2, records=40, is_live=True, trouble=0.002))
@@ -57,7 +57,7 @@ def draining_setup() -> LeaseSetup:
 
 
 def lease_setup_of(seed: int) -> LeaseSetup:
-    """Return the setup of a seed: some add partitions, are rescaled, or have several sub-topologies."""
+    """Return the setup of a seed. Some setups add partitions, are rescaled, or have several sub-topologies."""
     ends = ("stop", "vanish", "stop_without_broker", "change_without_broker", "change_before_report")
     end = (*ends, "change_with_a_clock_ahead")[seed // 2 % 6]
     rate = (0.1, 0.3)[seed // 8 % 2]

@@ -12,16 +12,19 @@ from forebay.runtime.task.pacing import Limits
 from tests.runtime.simulator.topologies import APPLICATION, external, topics
 
 INTERVAL_SECONDS = 4.0
-"""Time between two snapshots, and between two looks at the topics."""
+"""Time between two snapshots, and between two comparisons of the topics."""
 
 
 def spec_of(run: str, job: Job, tasks: int, groups: int, changelogs: Iterable[str], *, restore: bool = False) -> Any:
     """Return the spec of one driver.
 
     Args:
-        run: identity of the driver.
-        job: without global tables.
-        changelogs: topics of the job that must stay.
+        run: Identity of the driver.
+        job: The job, which must not have global tables.
+        tasks: Number of tasks.
+        groups: Number of groups.
+        changelogs: Topics of the job that must not be recreated.
+        restore: Whether the first leases restore the state.
     """
     own = _topics(changelogs)
     entry = SimpleNamespace(

@@ -1,4 +1,4 @@
-"""A thread that runs only while the scheduler waits for it, so that a seed decides about blocking code, too."""
+"""A thread that runs only while the scheduler waits for it, so that a seed also determines how blocking code runs."""
 
 from __future__ import annotations
 
@@ -7,19 +7,19 @@ from collections.abc import Callable
 
 
 class _Killed(BaseException):
-    """Raised where the thread waits, if its process is killed."""
+    """Raised in `wait` if the process of the thread is killed."""
 
 
 class Strand:
-    """Runs a function that calls `wait` wherever it would block.
+    """Thread for a function that calls `wait` instead of blocking.
 
     Args:
-        run: the function.
-        now: returns the simulated time in seconds.
+        run: The function.
+        now: Returns the simulated time in seconds.
 
     Attributes:
-        wakes_at: when it wants to continue.
-        failure: the exception that ended it.
+        wakes_at: Time at which it continues.
+        failure: Exception that ended it.
     """
 
     def __init__(self, run: Callable[[], None], now: Callable[[], float]) -> None:
@@ -34,7 +34,7 @@ class Strand:
         self.failure: BaseException | None = None
 
     def resume(self) -> None:
-        """Let it run until it waits again, or ends."""
+        """Let the thread run until it calls `wait` or ends."""
         if self._thread.ident is None:
             self._thread.start()
         else:
@@ -42,7 +42,7 @@ class Strand:
         self._back.acquire()
 
     def wait(self, seconds: float) -> None:
-        """Let the scheduler continue for so long. Only the thread itself calls this."""
+        """Let the scheduler continue for a number of seconds. Only the thread itself calls this."""
         self.wakes_at = self._now() + seconds
         self._back.release()
         self._go.acquire()
@@ -50,7 +50,7 @@ class Strand:
             raise _Killed
 
     def kill(self) -> None:
-        """End it where it waits."""
+        """End the thread, which is in `wait`."""
         self.is_killed = True
         if self._thread.ident is None:
             self.is_over = True

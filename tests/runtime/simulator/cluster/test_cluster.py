@@ -1,4 +1,4 @@
-"""With faults of drivers, executors, clocks and the control group, a job commits what an undisturbed job commits."""
+"""With faults of drivers, executors, clocks and the control group, a job commits the same as without faults."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Drivers, executors, worker processes and their leases around a broker; a seed draws the next event."""
+"""The simulated cluster: `world.World` with the product's code of drivers and leases, and with a model of Spark."""
 
 from __future__ import annotations
 
@@ -32,14 +32,14 @@ from tests.runtime.simulator.worker import Worker
 from tests.runtime.simulator.world import SILENT, World
 
 MOST_SECONDS = 30.0
-"""Within which everything is processed after the last fault."""
+"""Time (s) after the last fault within which everything must be processed."""
 
 
 class Cluster(World):
-    """Runs one setup with the driver's side of the protocol.
+    """The run of a setup, including the driver's part of the protocol.
 
     Attributes:
-        findings: what was observed during the run and no run may show.
+        findings: Errors that were observed during the run.
     """
 
     def __init__(self, setup: LeaseSetup, seed: int, inputs: int = 0) -> None:
@@ -54,13 +54,13 @@ class Cluster(World):
         self.drivers: list[Driver] = []
         self.checkpoint = Checkpoint()
         self.clock_seconds = 0.0
-        """How far the clock of the latest driver's machine is ahead."""
+        """Time by which the clock of the latest driver's machine is ahead."""
         self._runs = self._restores = 0
         self._faults = Faults(self, self.random)
         self._stopped: JobStopped | None = None
-        """Why the job has stopped for good."""
+        """Error with which the job has stopped for good."""
         self.starts_at = 0.0
-        """When the next driver starts if no driver runs."""
+        """Time at which the next driver starts if no driver runs."""
         self.recreation = Recreation(self) if setup.recreates_input else None
         if setup.adds_partitions:
             self._add_records_of_new_partitions()
@@ -214,7 +214,7 @@ class Cluster(World):
             raise KafkaException(KafkaError(KafkaError._TRANSPORT))
 
     def _pause(self, worker: Worker) -> None:
-        """Stop a process, or only the loop of it that makes the call, while the others continue."""
+        """Pause a process, or only the loop that made the call, while the others continue."""
         process = next((process for process in self.processes if process.worker is worker), None)
         is_only_loop = process is not None and any(r.is_busy for r in process.runners()) and self.random.random() < 0.4
         worker.is_paused = not is_only_loop
@@ -239,7 +239,7 @@ class Cluster(World):
             self.produce(count)
 
     def _add_records_of_new_partitions(self) -> None:
-        """Let each partition that is added have some records, of keys of their own."""
+        """Append some records to each added partition. Their keys occur in no other partition."""
         half = len(self.to_come) // 2
         last = self.to_come[half:]
         for number, (_, _, _, time) in enumerate(list(last)):
@@ -267,7 +267,7 @@ class Cluster(World):
         self._faults.kill_driver()
 
     def rescale(self, tasks: int) -> None:
-        """Give the state another number of tasks, and restore it to a new checkpoint."""
+        """Rescale the state to another number of tasks, and restore it with a new checkpoint."""
         self._fence()
         if MemoryRescale(self, tasks).run():
             self.is_rescaled = True
@@ -275,7 +275,7 @@ class Cluster(World):
             self.change_groups(min(tasks, 2))
 
     def change_groups(self, groups: int) -> None:
-        """Restore the state to a new checkpoint with another number of groups, as `--restore` does."""
+        """Restore the state with a new checkpoint and another number of groups, as `--restore` does."""
         self._fence()
         self.setup = replace(self.setup, groups=groups)
         self.checkpoint, self.store = Checkpoint(), self._new_store()
