@@ -1,4 +1,4 @@
-"""user-sessions on the session's platform with topics of its own, and its expected results."""
+"""A user-sessions job with new topics on the session's platform, and its expected results."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ INPUT, OUTPUT = "user_activity", "user_session_stats"
 
 @dataclass(frozen=True, slots=True)
 class Rules:
-    """The settings of a job that its replay needs, too."""
+    """The settings that a job and its replay share."""
 
     idle_timeout_ms: int = 1_800_000
     dedupe_retention_ms: int = 600_000
@@ -41,7 +41,7 @@ class Expected:
 
 
 class Bench(ServiceBench):
-    """user-sessions, compared with its replay."""
+    """A user-sessions job that can be compared with its replay."""
 
     def __init__(self, platform: Brokers, application: str, folder: Path, rules: Rules | None = None) -> None:
         self.rules = rules or Rules()

@@ -22,7 +22,7 @@ _NAMES = ("chromium", "chromium-browser", "google-chrome")
 
 
 def missing() -> str:
-    """Return the reason why no browser can be started; "" if one can."""
+    """Return the reason why no browser can be started, or "" if one can."""
     if _browser() is None:
         return f"none of {', '.join(_NAMES)} is installed: apt-get install chromium chromium-driver"
     return "" if shutil.which("chromedriver") else "chromedriver is not installed: apt-get install chromium-driver"
@@ -33,10 +33,10 @@ def _browser() -> str | None:
 
 
 class Browser:
-    """One window without a screen.
+    """A headless browser window.
 
     Args:
-        url: of the console.
+        url: URL of the console.
     """
 
     def __init__(self, url: str, dark: bool = False) -> None:
@@ -47,13 +47,14 @@ class Browser:
         for argument in ("--headless=new", "--disable-gpu", "--disable-dev-shm-usage", "--hide-scrollbars", scheme):
             options.add_argument(argument)
         if os.geteuid() == 0:
-            options.add_argument("--no-sandbox")  # a container has only root, for which Chromium's sandbox fails
+            # In a container, the user is root, for which Chromium's sandbox does not work.
+            options.add_argument("--no-sandbox")
         self.driver = webdriver.Chrome(options=options, service=Service(shutil.which("chromedriver")))
         self.url = url
         self.size(*WIDE)
 
     def size(self, width: int, height: int) -> None:
-        """Set the window's size; below 500 pixels the pages use their layout for phones."""
+        """Set the size of the window. Below a width of 500 pixels, the pages use their layout for phones."""
         metrics = {"width": width, "height": height, "deviceScaleFactor": 1, "mobile": width < 500}
         self.driver.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", metrics)
 
@@ -72,7 +73,7 @@ class Browser:
         return cast(list[str], self.driver.execute_script(script, selector))
 
     def until(self, check: Callable[[], T], description: str, seconds: float = 30.0) -> T:
-        """Wait for a condition, and return its value; elements that disappear are searched again."""
+        """Wait until a condition is true, and return its value. If an element disappears, the check is repeated."""
         wait = WebDriverWait(self.driver, seconds, 0.1, [StaleElementReferenceException, IndexError])
         try:
             return wait.until(lambda _: check())
@@ -89,7 +90,7 @@ class Browser:
         self.until(lambda: self._click(selector, text), f"{text!r} in {selector}")
 
     def _click(self, selector: str, text: str) -> bool:
-        """Click such an element if there is one. Does nothing if the page replaces it before the click."""
+        """Click an element with this text if it exists, unless the page replaces it before the click."""
         for element in self.all(selector):
             if text in element.text:
                 element.click()
@@ -105,7 +106,7 @@ class Browser:
         return "\n".join(self.texts("main"))[:3_000]
 
     def complaints(self) -> list[str]:
-        """Return errors of the page's own code since the last call; rejected requests are not among them."""
+        """Return errors of the page's code since the last call, without those of rejected requests."""
         logged = self.driver.get_log("browser")  # type: ignore[no-untyped-call]
         return [
             entry["message"]

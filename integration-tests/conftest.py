@@ -1,4 +1,4 @@
-"""One real broker and registry for the whole session, on free ports and in a temporary directory."""
+"""Fixtures of the integration tests. A real broker and registry run during the session, on free ports."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ WaitUntil = Callable[..., None]
 
 @pytest.fixture(scope="session")
 def platform(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Platform]:
-    """Run the embedded platform; a test that stops a part of it starts it again."""
+    """Run the embedded platform. A test that stops a part of it must restart this part."""
     with Platform(tmp_path_factory.mktemp("forebay")) as running:
         yield running
 

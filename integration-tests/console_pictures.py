@@ -28,7 +28,7 @@ def pages(job: str, sql: str) -> list[tuple[str, str, str, int]]:
 
 
 def main(url: str, job: str, sql: str = "", statement: str = "") -> None:
-    """Write the pictures; print the size of each."""
+    """Write the pictures, and print the size of each."""
     FOLDER.mkdir(exist_ok=True)
     for size, dark, ending in ((WIDE, False, ""), (NARROW, True, "-phone")):
         browser = Browser(url.rstrip("/"), dark)

@@ -1,4 +1,4 @@
-"""A job whose task groups run in several executors: processes of their own, of which each can be replaced."""
+"""A job whose task groups run in several executors, which are processes that tests can kill or decommission."""
 
 from __future__ import annotations
 
@@ -18,29 +18,36 @@ from forebay.runtime.kubernetes.executors import EXECUTOR_LOSS
 _BACKEND = "CoarseGrainedExecutorBackend"
 _SIGNAL_SECONDS = 0.5
 _CHANGE_SECONDS = 10.0
-"""How long the executor has after a change of leases. The first one may come before Spark has handled the signal."""
+"""Interval of lease changes until the executor leaves. The first may precede Spark's handling of the signal."""
 _CONNECTED = {"spark.authenticate": "false", "spark.network.crypto.enabled": "false"}
-"""A secret for both sides would have to be on the command line of the driver's JVM."""
+"""Settings that disable authentication, whose secret would have to be on the command line of the driver's JVM."""
 
 
 class ExecutorJob(JobProcess):
-    """`forebay run` with executors of Spark's local cluster, which starts another one in place of each that ends.
+    """`forebay run` with executors of Spark's local cluster, which replaces each executor that ends.
 
     Args:
-        arguments: of the command, without slots and groups.
-        folder: for the logs of driver and executors.
-        executors: how many; each has two slots.
-        groups: task groups.
+        arguments: Arguments of the command, without slots and groups.
+        folder: Folder for the logs of driver and executors.
+        executors: Number of executors, which have two slots each.
+        groups: Number of task groups.
+        log: Name of the driver's log.
     """
 
     def __init__(
-        self, arguments: list[str], folder: Path, environment: dict[str, str], executors: int, groups: int
+        self,
+        arguments: list[str],
+        folder: Path,
+        environment: dict[str, str],
+        executors: int,
+        groups: int,
+        log: str = "job.log",
     ) -> None:
         conf = {"spark.master": f"local-cluster[{executors},2,640]", "spark.executor.memory": "512m"}
         given = [item for name, value in {**conf, **EXECUTOR_LOSS, **_CONNECTED}.items() for item in _conf(name, value)]
         count = ["--slots", str(groups), "--groups", str(groups)]
         super().__init__(
-            [*arguments, *count, *given], folder / "job.log", {**environment, "SPARK_HOME": str(_spark_home(folder))}
+            [*arguments, *count, *given], folder / log, {**environment, "SPARK_HOME": str(_spark_home(folder))}
         )
         self._count = executors
 
@@ -80,12 +87,13 @@ class ExecutorJob(JobProcess):
         assert not ended, f"{ended} ended with another executor"
 
     def decommission(self, executor: psutil.Process, change_leases: Callable[[], None]) -> None:
-        """Have an executor leave as an executor's pod does, and wait until another one runs.
+        """Decommission an executor like a pod that is deleted, and wait until another one runs.
 
         Args:
-            change_leases: ends the leases, of which the executor gets no other.
+            executor: The executor.
+            change_leases: Ends the leases, so that the executor gets no new leases.
         """
-        # Spark's local cluster passes on that the driver's JVM ignores SIGTERM.
+        # SIGTERM has no effect: in Spark's local cluster, executors inherit from the driver's JVM that it is ignored.
         executor.send_signal(signal.SIGPWR)
         next_change = time.monotonic() + _SIGNAL_SECONDS
 
@@ -109,7 +117,7 @@ def _conf(name: str, value: str) -> tuple[str, str]:
 
 
 def _spark_home(folder: Path) -> Path:
-    """Return a Spark in which executors may write their logs."""
+    """Return a Spark installation in which executors can write their logs."""
     home = folder / "spark"
     home.mkdir(exist_ok=True)
     for entry in os.scandir(Path(pyspark.__file__).parent):

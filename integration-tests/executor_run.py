@@ -1,4 +1,4 @@
-"""A service of a test in several executors, under load, from its start to its last record."""
+"""A run of a test's service in several executors, under load."""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ class ExecutorRun:
     """The job, its load and its positions.
 
     Args:
-        tasks: of the job; each is a task group.
-        records: what is sent, without end.
-        rate: records per second.
+        tasks: Number of tasks, each of which is a task group.
+        records: Records to send, without end.
+        rate: Records per second.
     """
 
     def __init__(
@@ -39,10 +39,11 @@ class ExecutorRun:
         self._job = self._start()
 
     def replace_in_turn(self, count: int, *, clean: bool) -> None:
-        """Replace the executor that runs longest, several times; every task commits before each time and at the end.
+        """Replace the oldest executor several times. Before each time and at the end, wait until every task commits.
 
         Args:
-            clean: whether executors leave as pods do, or are killed.
+            count: Number of replacements.
+            clean: Whether executors are decommissioned. If not, they are killed.
         """
         self._job.until(lambda: self._commits().keys() == set(self._places), "every task has committed")
         self._job.until_complete()
@@ -57,10 +58,10 @@ class ExecutorRun:
         self._until_committed()
 
     def end(self, *last: Sent) -> list[Sent]:
-        """End the load and the job, process everything, and return what was sent.
+        """End the load and the job, process everything, and return the records that were sent.
 
         Args:
-            last: records to send after the others; they are not returned.
+            last: Records to send after the others. They are not returned.
         """
         sent = self._load.close()
         self._load.send(*last)
@@ -74,7 +75,7 @@ class ExecutorRun:
         return sent
 
     def close(self) -> None:
-        """End what still runs."""
+        """End the processes and the load that still run."""
         self._load.close()
         self._job.kill()
         self._positions.close()

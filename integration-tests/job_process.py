@@ -1,4 +1,4 @@
-"""A job as users run it: a process of the command line, its log, and ways to end it."""
+"""A job that runs as a process of the command line, with its log and functions to end it."""
 
 from __future__ import annotations
 
@@ -20,17 +20,17 @@ import psutil
 
 ROOT = Path(__file__).resolve().parent.parent
 PYTHON_PATH = os.pathsep.join([str(ROOT / "services"), str(ROOT)])
-"""What workers need to import the code under test, installed or not."""
-START_SECONDS = 150.0
+"""PYTHONPATH with which processes import the code under test, whether or not it is installed."""
+START_SECONDS = 240.0
 
 
 class JobProcess:
     """`forebay run`, or another command that runs a job, with JSON logs in a file.
 
     Args:
-        arguments: of the command.
-        log: the file its stderr is appended to.
-        environment: added to the environment.
+        arguments: Arguments of the command.
+        log: File to which its stderr is appended.
+        environment: Additional environment variables.
     """
 
     def __init__(self, arguments: list[str], log: Path, environment: dict[str, str], command: str = "run") -> None:
@@ -62,7 +62,7 @@ class JobProcess:
         return [line["message"] for line in self.lines()]
 
     def progress_reports(self) -> list[dict[str, Any]]:
-        """Return the periodic log records that hold the sums since the start, about one per 2 s."""
+        """Return the progress records of the log, which contain sums since the start. There is one about every 2 s."""
         return [line for line in self.lines() if "records_in" in line]
 
     def total(self, name: str) -> int:
@@ -79,7 +79,7 @@ class JobProcess:
         return self.process.poll() is None
 
     def until(self, check: Callable[[], bool], description: str, seconds: float = START_SECONDS) -> None:
-        """Wait for a condition; fail if the job ends before it holds."""
+        """Wait until a condition is true. Fail if the job ends first."""
         deadline = time.monotonic() + seconds
         while not check():
             assert self.is_running(), f"the job ended ({self.process.returncode}) before: {description}\n{self.text()}"
@@ -87,7 +87,7 @@ class JobProcess:
             time.sleep(0.01)
 
     def until_commits(self, count: int = 1, seconds: float = START_SECONDS) -> None:
-        """Wait until the job has reported so many more commits."""
+        """Wait until the job has reported this number of further commits."""
         wanted = self.total("commits") + count
         self.until(lambda: self.total("commits") >= wanted, f"{count} commits are through", seconds)
 
@@ -98,8 +98,8 @@ class JobProcess:
         except psutil.TimeoutExpired:
             raise AssertionError(f"the job did not end within {seconds:.0f} s\n{self.text()}") from None
 
-    def terminate(self, seconds: float = 60.0) -> int:
-        """End the job by SIGTERM and return its exit code; it may have ended by itself."""
+    def terminate(self, seconds: float = 180.0) -> int:
+        """End the job with SIGTERM, if it is still running, and return its exit code."""
         with contextlib.suppress(psutil.NoSuchProcess):
             self.process.send_signal(signal.SIGTERM)
         return self.finish(seconds)
@@ -119,18 +119,18 @@ class JobProcess:
         return [p for p in _children(self.process, recursive=True) if "python_streaming_source_runner" in _command(p)]
 
     def kill(self) -> None:
-        """Kill driver, JVM and Python workers at once, as a machine's failure would."""
+        """Kill driver, JVM and Python workers at the same time, like the failure of a machine."""
         with contextlib.suppress(psutil.NoSuchProcess):
             tree = [self.process, *self.process.children(recursive=True)]
             _kill(tree)
 
     def kill_driver_and_jvm(self) -> None:
-        """Kill driver and JVM, and let the Python workers find out."""
+        """Kill driver and JVM, but not the Python workers, which must notice it."""
         _kill([self.process, self.jvm()])
 
     @contextlib.contextmanager
     def frozen(self) -> Iterator[None]:
-        """Stop all processes of the job, as a paused machine would, and continue them at the end."""
+        """Freeze all processes of the job within the context, like a paused machine."""
         stopped: list[psutil.Process] = []
         running: list[psutil.Process] = [self.process]
         while running:
@@ -147,7 +147,7 @@ class JobProcess:
                     process.resume()
 
     def http(self, path: str, body: bytes | None = None) -> tuple[int, str]:
-        """Send an HTTP request (POST if there is a body); return status and answer."""
+        """Send an HTTP request (POST if there is a body), and return status and body of the response."""
         match = re.search(r"http://[\d.]+:\d+", "\n".join(self.messages()))
         assert match is not None, "the job has not logged its HTTP port"
         try:
@@ -164,7 +164,7 @@ def _name(process: psutil.Process) -> str:
 
 
 def _command(process: psutil.Process) -> str:
-    """Return the process's command line; a forked child that has not executed yet shows its parent's."""
+    """Return the command line of a process. That of a forked child is its parent's until it calls exec."""
     with contextlib.suppress(psutil.NoSuchProcess):
         command = " ".join(process.cmdline())
         return "" if "fork_client" in command else command

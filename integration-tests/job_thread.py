@@ -19,8 +19,8 @@ class JobThread:
     """A running job.
 
     Args:
-        interval_ms: time between two snapshots of a task.
-        slots: of Spark, and so the number of task groups.
+        interval_ms: Time between two snapshots of a task.
+        slots: Number of Spark's slots, which is also the number of task groups.
     """
 
     def __init__(self, bench: Bench, interval_ms: int, slots: int = 1) -> None:
@@ -50,7 +50,7 @@ class JobThread:
         return None if newest is None else json.loads(newest.json)
 
     def rebalance(self) -> None:
-        """Have the driver end the leases and hand out others."""
+        """Make the driver end the leases and plan others."""
         assert self.application._runner is not None
         self.application._runner.rebalance()
 

@@ -20,7 +20,7 @@ Record = tuple[str, str | None, dict[str, Any] | None, int]
 
 
 def usable_records(bench: ServiceBench) -> dict[int, list[Record]]:
-    """Return the valid records of all input topics by partition, one topic after the other; check the invalid ones."""
+    """Check the number of invalid records, and return the valid records of all inputs, topic by topic, by partition."""
     records: dict[int, list[Record]] = {partition: [] for partition in range(PARTITIONS)}
     unusable = 0
     for topic in bench.service.inputs:
@@ -42,11 +42,11 @@ class Bills:
 
 
 def bills(bench: ServiceBench, grace_ms: int, tasks: int = PARTITIONS, idle_ms: int = 0) -> dict[int, Bills]:
-    """Return the bills of price-join, those whose grace is over, at the prices of the orders' times, by partition.
+    """Return the actual and expected bills of price-join by partition, without orders whose grace is not over.
 
     Args:
-        idle_ms: how long a task may have been idle at the end. Its clock advances during that time (semantics.md), so
-            bills that come due in this time are counted neither way.
+        idle_ms: Time for which a task may have been idle at the end. Its clock advances during this time
+            (semantics.md), so that bills that become due in this time are left out on both sides.
     """
     outputs = bench.outputs()
     of_partitions = usable_records(bench)
@@ -72,9 +72,9 @@ def bills(bench: ServiceBench, grace_ms: int, tasks: int = PARTITIONS, idle_ms: 
 
 
 def _given_twice(records: list[Record]) -> set[tuple[str | None, int]]:
-    """Return the items and times with several prices; which of them is valid when an order is due depends on chance.
+    """Return the items and times with several prices. It is undetermined which price is valid for an order.
 
-    One of them may be repeated late; prices and orders are two topics, whose records are read in any order.
+    One price may be repeated late, and the records of the topics of prices and orders are read in any order.
     """
     prices: dict[tuple[str | None, int], set[float]] = {}
     for topic, item, value, timestamp in records:
@@ -106,7 +106,7 @@ def check_bills(bench: ServiceBench, grace_ms: int, at_least: int, tasks: int = 
 
 
 def check_prices(bench: ServiceBench) -> None:
-    """Compare price-join's prices with all that were sent; its history must reach back to the first."""
+    """Compare price-join's prices with all prices in the input. Its history must include the first one."""
     prices = bench.changelog("menu-prices")
     for partition, records in usable_records(bench).items():
         results = {(price["item"], price["timestamp"]): price["price"] for price in prices[partition].values()}
@@ -130,7 +130,7 @@ def check_votes(bench: ServiceBench, voters: int) -> None:
 
 
 def check_payments(bench: ServiceBench, at_least: int) -> None:
-    """Compare the outputs of order-payments with every pair of an order and its payment; none is too far apart."""
+    """Compare the outputs of order-payments with every pair of an order and its payment. No pair is too far apart."""
     orders: dict[str, dict[str, Any]] = {}
     payments: dict[str, dict[str, Any]] = {}
     for records in usable_records(bench).values():
@@ -152,7 +152,7 @@ def check_payments(bench: ServiceBench, at_least: int) -> None:
 
 
 def check_sales(bench: ServiceBench, at_least: int) -> None:
-    """Compare the changes of ticket-sales with the replay's, as far as compaction has left them."""
+    """Compare the changes of ticket-sales that compaction has not removed with those of the replay."""
     records = [record[1:] for of_partition in usable_records(bench).values() for record in of_partition]
     wanted, stores = ticket_sales.replay(records, task_of=lambda key: partition_of(key.encode(), PARTITIONS))
     every = _without_times(wanted)
@@ -167,10 +167,10 @@ def check_sales(bench: ServiceBench, at_least: int) -> None:
 
 
 def check_averages(bench: ServiceBench, at_least: int) -> None:
-    """Compare the last rows of sensor-views, and the totals stored behind them, with the replay's.
+    """Compare the last rows of sensor-views, and the stored totals behind them, with the replay.
 
-    Of a sensor, the rows that compaction has left are also compared in their order: its readings are in one partition.
-    An area's last row does not depend on the order of its sensors' readings, since sums are exact.
+    The readings of a sensor are in one partition, so its remaining rows after compaction are also compared in order.
+    The last row of an area does not depend on the order of its sensors' readings, because sums are exact.
     """
     records = [record[1:] for of_partition in usable_records(bench).values() for record in of_partition]
     wanted, totals = sensor_views.replay(records, task_of=lambda key: partition_of(key.encode(), PARTITIONS))
@@ -195,7 +195,7 @@ CHECKS: Mapping[str, Callable[[ServiceBench], None]] = {
     "ticket-sales": lambda bench: check_sales(bench, at_least=1_000),
     "sensor-views": lambda bench: check_averages(bench, at_least=1_000),
 }
-"""After one bounded run of each input's producer, one input after the other."""
+"""Checks of services after a bounded run of the producer of each input, one after the other."""
 
 
 def _order_of(bill: tuple[str, dict[str, Any], int]) -> tuple[str, str]:
@@ -211,7 +211,7 @@ def _non_zero(counts: dict[Any, int]) -> dict[Any, int]:
 
 
 def _without_times(outputs: list[tuple[str, dict[str, Any], int]]) -> dict[str, list[tuple[Any, Any, Any]]]:
-    """Return operation, before and after of each title's changes in order; times depend on the order of sales."""
+    """Return operation, before and after of each title's changes in order. Times depend on the order of sales."""
     titles: dict[str, list[tuple[Any, Any, Any]]] = {}
     for title, change, _ in outputs:
         titles.setdefault(title, []).append((change["operation"], change["before"], change["after"]))

@@ -1,4 +1,4 @@
-"""Have the leases of a running job end and others follow, as its driver does when executors join."""
+"""End the leases of a running job so that others follow, as its driver does when executors join."""
 
 from __future__ import annotations
 
@@ -14,8 +14,10 @@ def change_leases(settings: KafkaSettings, application: str, topic: str, clock_s
     """Commit the command to the control group.
 
     Args:
-        topic: the job's first input.
-        clock_shift_ms: how far the job's clock is ahead.
+        settings: Connection to the broker.
+        application: Application id of the job.
+        topic: First input of the job.
+        clock_shift_ms: Time (ms) by which the job's clock is ahead.
     """
     now = time.time_ns() // 1_000_000 + clock_shift_ms
     control = Consumer(settings.consumer(**{"group.id": control_group(application)}))

@@ -1,4 +1,4 @@
-"""A task group at work without Spark: the worker's own code, with snapshots in memory."""
+"""A task group without Spark, which runs the code of a worker with snapshots in memory."""
 
 from __future__ import annotations
 
@@ -25,19 +25,19 @@ T = TypeVar("T")
 
 
 class Snapshots:
-    """What workers keep of a group: files in memory."""
+    """The snapshots of a group as files in memory."""
 
     def __init__(self) -> None:
         self.store = Store()
 
 
 class LoopWorker:
-    """One process's part in a job: the first of `groups` task groups, opened when it is made.
+    """A worker that runs the first of `groups` task groups of a job. The constructor opens the group.
 
     Args:
-        snapshots: what it begins with.
-        lease: changes of the lease's fields.
-        spec: changes of the job's.
+        snapshots: Snapshots with which it starts.
+        lease: Values that replace those of the lease, by field.
+        spec: Values that replace those of the job's spec, by field.
     """
 
     def __init__(
@@ -71,7 +71,7 @@ class LoopWorker:
         self.keeper = runner.keeper
 
     def open(self) -> LoopWorker:
-        """Take the group over."""
+        """Open the group, which fences its previous worker."""
         self.group.open(self.lease)
         return self
 
@@ -80,26 +80,26 @@ class LoopWorker:
         return self.group.cycle(self.lease, _CYCLE_SECONDS)
 
     def until(self, check: Callable[[], bool], seconds: float = 60.0) -> None:
-        """Run cycles until a condition holds."""
+        """Run cycles until a condition is true."""
         deadline = time.monotonic() + seconds
         while not check():
             assert time.monotonic() < deadline, "the condition does not become true"
             self.cycle()
 
     def read_everything(self) -> None:
-        """Run cycles until everything that was sent is committed."""
+        """Run cycles until all records that were sent are processed and committed."""
         self.until(self._has_read_everything)
         self.group.mark()
 
     def _has_read_everything(self) -> bool:
-        """Run a cycle and return whether it had nothing to process. It may have announced how far the tasks are."""
+        """Run a cycle and return whether it had nothing to process. It may have announced the times of the tasks."""
         before = self.group.progress()
         self.cycle()
         self.group._reader.look()
         return self.group.progress() == before and all(task.input.is_caught_up for task in self.group.tasks)
 
     def snapshot(self) -> None:
-        """Write what a lease writes at its end."""
+        """Write the snapshots that a lease writes at its end."""
         self.keeper.write(self)
 
     def between_commits(self, call: Callable[[], T], seconds: float = 0.0) -> T:
@@ -107,5 +107,5 @@ class LoopWorker:
         return call()
 
     def read_back(self) -> int:
-        """Return the number of rows that the changelogs' tails gave when it was opened."""
+        """Return the number of rows that were replayed from the changelogs when the group was opened."""
         return sum(len(task.dirty) for task in self.group.tasks)

@@ -1,4 +1,4 @@
-"""Transactions that are open at the end of a topic."""
+"""Detection of transactions that are still open at the end of topics."""
 
 from __future__ import annotations
 
@@ -7,15 +7,15 @@ from collections.abc import Iterable
 from confluent_kafka import IsolationLevel
 from confluent_kafka.admin import AdminClient
 
-from forebay.kafka.ends import Place, partition_ends
-from forebay.kafka.patience import keep_trying
+from forebay.kafka.partition_ends import Place, partition_ends
+from forebay.kafka.retrying import keep_trying
 from forebay.kafka.settings import KafkaSettings
 
 _SECONDS = 30.0
 
 
 def open_transactions(settings: KafkaSettings, topics: Iterable[str]) -> dict[Place, int]:
-    """Return how many records of open transactions the partitions of these topics end with, if any."""
+    """Return the number of records in open transactions at the end of partitions, without those that have none."""
     admin = AdminClient(settings.admin())
     metadata = admin.list_topics(timeout=20).topics
     places = [(topic, number) for topic in topics for number in metadata[topic].partitions]

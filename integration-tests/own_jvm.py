@@ -1,4 +1,4 @@
-"""A JVM for one test: Spark's workers inherit the environment in which the JVM was started."""
+"""A separate JVM for a test, because Spark's workers inherit the environment in which the JVM was started."""
 
 from __future__ import annotations
 

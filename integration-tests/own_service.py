@@ -1,4 +1,4 @@
-"""A service for one test: a job of a test module under a name in the table of services, with its topics."""
+"""A service for a test, which registers a job of the test module and creates its topics."""
 
 from __future__ import annotations
 
@@ -37,11 +37,11 @@ SERVICE = Service(
 
 @dataclass(frozen=True)
 class OwnService:
-    """A service that is in the table, and whose topics exist.
+    """A registered service whose topics exist.
 
     Args:
-        command: arguments of `forebay run`: its name and the connection.
-        environment: in which another process finds it, too.
+        command: Arguments of `forebay run`, which are its name and the connection.
+        environment: Environment variables with which other processes find the service.
     """
 
     name: str
@@ -53,13 +53,13 @@ class OwnService:
 def own_service(
     name: str, module: str, tasks: int, endpoints: Endpoints, folder: Path, single: tuple[str, ...] = ()
 ) -> Iterator[OwnService]:
-    """Register a job and create its topics; delete them at the end.
+    """Register a job and create its topics within the context. The topics are deleted at the end.
 
     Args:
-        module: of the job, which is its `JOB`.
-        tasks: partitions of its inputs.
-        folder: for the entry and the job's checkpoint.
-        single: inputs with one partition.
+        module: Module that contains the job as `JOB`.
+        tasks: Number of partitions of its inputs.
+        folder: Folder for the service's entry and the job's checkpoint.
+        single: Inputs with one partition.
     """
     entry = f"{name.replace('-', '_')}_entry"
     (folder / f"{entry}.py").write_text(_ENTRY.format(name=name, module=module, tasks=tasks, single=single))

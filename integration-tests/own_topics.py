@@ -1,4 +1,4 @@
-"""Topics for one test, and transactions to fill them."""
+"""Topics for a test, and transactions that fill them."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ Value = tuple[int, str]
 
 
 def settings_of(endpoints: Endpoints) -> KafkaSettings:
-    """Return the settings that reach the platform."""
+    """Return the settings for a connection to the platform."""
     return KafkaSettings(bootstrap_servers=endpoints.bootstrap_servers, schema_registry_url=endpoints.registry_url)
 
 
@@ -34,7 +34,7 @@ def new_topic(settings: KafkaSettings, kind: str, partitions: int = 1, **config:
 
 
 def transactional(settings: KafkaSettings, identity: str) -> Producer:
-    """Return a producer that can begin transactions; it fences off its predecessors."""
+    """Return a producer that can begin transactions. It fences earlier producers with the same transactional id."""
     producer = Producer(settings.producer(**{"transactional.id": identity}))
     producer.init_transactions(30)
     return producer
@@ -48,7 +48,7 @@ def send(producer: Producer, topic: str, values: Iterable[Value]) -> None:
 
 
 def write(settings: KafkaSettings, topic: str, values: Iterable[Value]) -> None:
-    """Commit records in one transaction; each partition gets a control record after them."""
+    """Commit records in one transaction, after which each partition has a control record."""
     producer = transactional(settings, topic)
     producer.begin_transaction()
     send(producer, topic, values)

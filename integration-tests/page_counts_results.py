@@ -26,7 +26,7 @@ def check_counts(settings: KafkaSettings) -> int:
 
 
 def number_of(settings: KafkaSettings, topic: str) -> int:
-    """Return how many committed records a topic has."""
+    """Return the number of committed records in a topic."""
     return sum(len(partition) for partition in read_topic(settings, topic).values())
 
 

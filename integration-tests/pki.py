@@ -15,7 +15,7 @@ from cryptography.hazmat.primitives.serialization import (
 )
 
 COMMON_NAME_RULE = "RULE:^.*CN=([^,]+).*$/CN=$1/"
-"""A broker's `ssl.principal.mapping.rules`: an owner is called by the common name alone."""
+"""A broker's `ssl.principal.mapping.rules` that uses only the common name as the principal."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,7 +27,7 @@ class Certificate:
 
 
 class Authority:
-    """Signs certificates; all files are in one folder."""
+    """A certificate authority that signs certificates. All files are in one folder."""
 
     def __init__(self, folder: Path) -> None:
         folder.mkdir()
@@ -44,7 +44,7 @@ class Authority:
         return store
 
     def client(self, name: str, passphrase: str = "") -> Certificate:
-        """Return a client's certificate for CN=<name>, its key encrypted if there is a passphrase."""
+        """Return a client's certificate for CN=<name>, whose key is encrypted if there is a passphrase."""
         result = self._ca.issue_cert(name, common_name=name)
         certificate, key = (self._folder / f"{name}.{end}" for end in ("pem", "key"))
         certificate.write_bytes(_chain(result))

@@ -11,7 +11,7 @@ from forebay.platform.progress import SilentProgress
 
 
 def limit_producer(bootstrap_servers: str, client: str, bytes_per_second: int) -> None:
-    """Limit the write rate of clients with that client.id; 0 removes the limit."""
+    """Limit the write rate (bytes per second) of clients with this client.id. 0 removes the limit."""
     change = f"producer_byte_rate={bytes_per_second}" if bytes_per_second else "producer_byte_rate"
     option = "--add-config" if bytes_per_second else "--delete-config"
     classpath = os.pathsep.join(str(jar) for jar in kafka_classpath(SilentProgress()))

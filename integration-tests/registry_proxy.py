@@ -1,8 +1,9 @@
 """A proxy in a pod that adds TLS and a password (HTTP basic authentication) to a registry without them.
 
-    python registry_proxy.py PORT STORE BEHIND    and DOOR_LOGIN=user:password
+    DOOR_LOGIN=user:password python registry_proxy.py PORT STORE BEHIND
 
-PORT is the door's, STORE the file with its key and chain, BEHIND the registry's port on the loopback address.
+PORT is the port of the proxy, STORE the file with its key and certificate chain, and BEHIND the registry's port on the
+loopback address.
 """
 
 from __future__ import annotations

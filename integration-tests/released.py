@@ -1,4 +1,4 @@
-"""Data of an earlier release: broker, registry and checkpoints of jobs killed in mid-stream, as archives."""
+"""Archives with data of an earlier release: broker, registry, and checkpoints of jobs that were killed at work."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ DATA = Path(__file__).parent / "data"
 HOME = "home"
 FOLDER = "@FOLDER@"
 PLATFORM = (STATE_FILE, f"{Broker.name}/data", "registry")
-"""The parts of a platform's directory that are kept; settings and logs are recreated."""
+"""The parts of a platform's directory that are archived. Settings and logs are recreated."""
 
 COMMIT_RECORDS = 10
 SMALL_COMMITS = ("--max-records-per-commit", str(COMMIT_RECORDS), "--checkpoint-interval-ms", "1000")
 COUNT = 1_000
-"""Records of each input topic."""
+"""Number of records in each input topic."""
 
 LONGEST_DELAY_MS = 30_000
 GRACE_MS = 4 * LONGEST_DELAY_MS
@@ -53,7 +53,7 @@ SERVICES: Mapping[str, tuple[str, ...]] = {
 
 
 class ReleasedBench(ServiceBench):
-    """A service of the archives with its topics there."""
+    """A service with its topics in the archives."""
 
     def _prepare_topics(self) -> None:
         for topic in self.service.inputs:
@@ -64,15 +64,15 @@ class ReleasedBench(ServiceBench):
         self._refused = {_reported_place(report) for report in self.errors()}
 
     def errors(self) -> list[Message]:
-        """Return those of the release, which named the topic after the service, and those since."""
+        """Return the errors of the release, whose topic was named after the service, and of later releases."""
         return [*read_topic(self.settings, f"{self.service.name}.errors")[0], *super().errors()]
 
     def late(self) -> list[Message]:
-        """Return those of the release and those since, too."""
+        """Return the late records of the release, and of later releases."""
         return [*read_topic(self.settings, f"{self.service.name}.late")[0], *super().late()]
 
     def _is_delete(self, message: Message) -> bool:
-        """Release 0.1 did not support deletes; those that it read are among its errors."""
+        """Return whether a record is a delete. Release 0.1 did not support deletes, and reported them as errors."""
         place = message.topic(), message.partition(), message.offset()
         return super()._is_delete(message) and place not in self._refused
 
@@ -88,10 +88,10 @@ def checkpoint(service: str) -> str:
 
 
 def pack(archive: Path, folder: Path, name: str, parts: Iterable[str] = (".",)) -> None:
-    """Write `parts` of the directory `name` in `folder`.
+    """Write an archive of `parts` of the directory `name` in `folder`.
 
-    Nothing in it depends on the machine: owners, times and checksums of Hadoop's file system are omitted, and in the
-    checkpoint's own path a word replaces `folder`.
+    The archive does not depend on the machine: owners, times and checksums of Hadoop's file system are omitted, and
+    a placeholder replaces `folder` in the paths of the checkpoint.
     """
 
     def plain(member: tarfile.TarInfo) -> tarfile.TarInfo | None:
@@ -112,7 +112,7 @@ def pack(archive: Path, folder: Path, name: str, parts: Iterable[str] = (".",)) 
 def unpack(release: str, folder: Path) -> None:
     """Unpack the data of a release."""
     for archive in sorted((DATA / release).glob("*.tar.xz")):
-        shutil.unpack_archive(archive, folder)  # extractall's filter came with 3.11.4
+        shutil.unpack_archive(archive, folder)  # extractall has its argument `filter` only since Python 3.11.4
     for file in _with_paths(folder):
         file.write_text(file.read_text().replace(f"{FOLDER}/", f"file:{folder}/"))
 

@@ -1,4 +1,4 @@
-"""The expected results of each service, computed by its independent replay, task by task."""
+"""The expected results of each service, which independent replays compute for each task."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ Stores = dict[str, list[Value]]
 
 @dataclass(frozen=True, slots=True)
 class Replayed:
-    """One service's results.
+    """The expected results of a service.
 
     Args:
-        outputs: in order, by partition; of a service whose results interleave freely, by anything `by_key` maps to.
-        stores: values of each store.
-        refused: records that can be decoded but go to .errors; None if the replay doesn't compute them.
-        late: records that go to .late; None if the replay doesn't compute them.
-        leftovers: additional values that a store may have: past the retention, but not yet deleted.
+        outputs: Outputs in order, by partition. If the results of a service can interleave, they are by `by_key`.
+        stores: Values of each store.
+        refused: Records that can be decoded but are sent to `.errors`. None if the replay doesn't compute them.
+        late: Records that are sent to `.late`. None if the replay doesn't compute them.
+        leftovers: Additional values that a store may contain, whose retention has ended but which were not yet deleted.
     """
 
     outputs: dict[Any, list[Any]] = field(default_factory=dict)
@@ -134,10 +134,12 @@ def compare(name: str, found: Mapping[Any, list[Any]], expected: Mapping[Any, li
 
 
 def check(name: str, bench: ServiceBench, fewest_unusable: int = 100) -> None:
-    """Compare everything a service wrote with the replay of everything it was sent.
+    """Compare all results of a service with the replay of its whole input.
 
     Args:
-        fewest_unusable: the input must have more invalid records than this.
+        name: Name of the service.
+        bench: The service.
+        fewest_unusable: The input must have more invalid records than this.
     """
     received = bench.read_input()
     replayed = REPLAYS[name](received.records)

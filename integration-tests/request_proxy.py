@@ -1,4 +1,4 @@
-"""A TCP proxy that understands Kafka's requests: it can hold, drop, delay, repeat and reorder some of them."""
+"""A TCP proxy that parses Kafka's requests, and can hold, drop, delay, repeat and reorder some of them."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ class Fate(Enum):
 
 @dataclass(frozen=True, eq=False)
 class Request:
-    """One request of a client: its key in the protocol, its version, and all of its bytes."""
+    """A request of a client, with its API key, its version and all of its bytes."""
 
     api: int
     version: int
@@ -59,23 +59,23 @@ def pass_all(_: Request) -> Fate:
 
 
 class RequestProxy:
-    """Forwards connections to a broker, on a thread of its own.
+    """Proxy that forwards connections to a broker, on a separate thread.
 
     Args:
-        listen: the port it listens on.
-        target: the port it forwards to.
+        listen: Port on which it listens.
+        target: Port of the broker.
     """
 
     def __init__(self, listen: int, target: int) -> None:
         self._target = target
         self.plan: Plan = pass_all
-        """Decides about each transactional request, on the proxy's thread, one request at a time."""
+        """Function that returns the fate of a transactional request. It is called on the proxy's thread."""
         self.before: Callable[[Request], Awaitable[None]] | None = None
         """Called on the proxy's thread before a transactional request passes."""
         self.after: Callable[[Request], Awaitable[None]] | None = None
-        """Called on the proxy's thread when a transactional request was answered, before the client sees it."""
+        """Called on the proxy's thread after the response to a transactional request, before this is forwarded."""
         self.kept: list[Request] = []
-        """Requests that were kept, in the order in which they came."""
+        """Requests that were held, in the order in which they arrived."""
         self.delay_seconds = 0.3
         self._loop = asyncio.new_event_loop()
         self._tasks: set[asyncio.Task[None]] = set()
@@ -84,11 +84,11 @@ class RequestProxy:
         self._server: asyncio.Server = self._run(asyncio.start_server(self._serve, HOST, listen))
 
     def deliver(self, request: Request) -> int:
-        """Send a held request to the broker on a connection of its own; return when it is answered."""
+        """Send a held request to the broker on a new connection, and wait for the response."""
         return int(self._run(self.sent(request)))
 
     async def sent(self, request: Request) -> int:
-        """Do the same on the proxy's thread; return the size of the answer."""
+        """Send a held request on the proxy's thread, and return the size of the response."""
         reader, writer = await asyncio.open_connection(HOST, self._target)
         try:
             writer.write(request.frame)
@@ -135,10 +135,10 @@ class RequestProxy:
         back: asyncio.StreamReader,
         writer: asyncio.StreamWriter,
     ) -> None:
-        """Forward requests and answers; a broker answers the requests of a connection in order."""
+        """Forward requests and responses. A broker responds to the requests of a connection in order."""
         unanswered: asyncio.Queue[tuple[Request, bool]] = asyncio.Queue()
         answering = asyncio.ensure_future(self._answer(back, writer, unanswered))
-        # Without the answers, the client would send no further requests.
+        # Without the responses, the client would send no further requests.
         answering.add_done_callback(lambda _: reader.feed_eof())
         try:
             while True:
@@ -176,13 +176,13 @@ class RequestProxy:
 
 
 async def _frame(reader: asyncio.StreamReader) -> bytes:
-    """Return the next request or answer, its size included. Raises EOFError at the connection's end."""
+    """Return the next request or response including its size. Raises EOFError at the end of the connection."""
     size = await reader.readexactly(_SIZE.size)
     return size + await reader.readexactly(*_SIZE.unpack(size))
 
 
 class RequestPlatform(Platform):
-    """Broker and registry, and a proxy for requests through which a job under test reaches the broker."""
+    """Broker and registry, with a request proxy between the job under test and the broker."""
 
     def __init__(self, home: Path) -> None:
         super().__init__(home)

@@ -23,20 +23,20 @@ _SCRAM = "SCRAM-SHA-512"
 _ITERATIONS = 4096
 
 PROTOCOLS = {"USERS": "SASL_SSL", "OWNERS": "SSL"}
-"""Its listeners: for users with a password, and for owners of a certificate."""
+"""Listeners of the broker for users with a password, and for clients with a certificate."""
 
 
 def broker_properties(store: object, authority: object) -> dict[str, str]:
-    """Return its settings, listeners' addresses aside.
+    """Return the settings of the broker, without the addresses of its listeners.
 
     Args:
-        store: file with its key and chain.
-        authority: file with the certificate of who signs clients'.
+        store: File with its key and certificate chain.
+        authority: File with the certificate of the authority that signs the certificates of clients.
     """
     return {
         "authorizer.class.name": "org.apache.kafka.metadata.authorizer.StandardAuthorizer",
         "allow.everyone.if.no.acl.found": "false",
-        # Clients of the unencrypted listeners (also the controller's) are anonymous; others authenticate.
+        # Clients of the unencrypted listeners, including the controller's, are anonymous. All others must authenticate.
         "super.users": "User:ANONYMOUS",
         "sasl.enabled.mechanisms": _SCRAM,
         "listener.name.users.scram-sha-512.sasl.jaas.config": (
@@ -67,7 +67,7 @@ def mutual_options(certificate: object, key: object) -> dict[str, str]:
 
 @dataclass(frozen=True, slots=True)
 class Administrator:
-    """The administrator of the broker: adds users, grants and revokes rights."""
+    """The administrator of the broker, who adds users, and grants and revokes rights."""
 
     settings: KafkaSettings
 
@@ -81,13 +81,13 @@ class Administrator:
             done.result(20)
 
     def grant(self, principal: str, *rights: Right) -> None:
-        """Grant rights, and wait until the broker knows them, which is a moment after it accepted them."""
+        """Grant rights, and wait until they take effect, which is shortly after the broker has accepted them."""
         AclAdmin(self.settings).grant(rights, principal)
         for right in rights:
             self._await(_filter(right, principal), present=True)
 
     def revoke(self, principal: str, right: Right) -> None:
-        """Revoke an existing right, and wait until the broker knows it."""
+        """Revoke an existing right, and wait until this takes effect."""
         admin, filtered = AdminClient(self.settings.admin()), _filter(right, principal)
         (done,) = admin.delete_acls([filtered]).values()
         assert len(done.result(20)) == 1, f"{principal} had no right to {right}"

@@ -1,4 +1,4 @@
-"""A service on the session's platform with topics of its own: its input and its results."""
+"""A service with new topics on the session's platform, with its input and its results."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ from forebay.serde import Schema, load_contract
 
 Value = dict[str, Any]
 Record = tuple[str | None, Value | None, int]
-"""Key, value by field name, event time in ms."""
+"""Key, value by field name, and event time (ms) of an output."""
 Output = tuple[str, Value, int]
 
 PARTITIONS = 4
@@ -40,7 +40,7 @@ HOUR_MS = 3_600_000
 
 @dataclass(frozen=True, slots=True)
 class Received:
-    """Records of a topic: valid ones by partition, and invalid ones by (partition, offset)."""
+    """The valid records of a topic by partition, and the invalid records by (partition, offset)."""
 
     records: dict[int, list[Record]] = field(default_factory=dict)
     unusable: dict[tuple[int, int], Message] = field(default_factory=dict)
@@ -50,14 +50,14 @@ class Brokers(Protocol):
     """Brokers and a registry, such as the embedded platform."""
 
     def up(self) -> Endpoints:
-        """Start what does not run, and return where clients find it."""
+        """Start the parts that do not run, and return the endpoints."""
 
 
 class ServiceBench:
-    """A service under an application id of its own, with new topics.
+    """A service with a new application id and new topics.
 
     Args:
-        arguments: of every `forebay run`.
+        arguments: Arguments of each `forebay run`.
     """
 
     def __init__(
@@ -85,7 +85,7 @@ class ServiceBench:
     def produce(
         self, options: Options, should_stop: Callable[[], bool] = lambda: False, topic: str | None = None
     ) -> Sent:
-        """Send synthetic events, and wait until they are with the broker."""
+        """Send synthetic events, and wait until the broker has stored them."""
         source = source_of(topic or self.input)
         registry = SchemaRegistry(self.settings.registry())
         contract = register_contract(registry, source.service, source.contract, source.topic)
@@ -103,8 +103,10 @@ class ServiceBench:
             producer.produce(self.input, value, key, **more)
         assert producer.flush(60) == 0
 
-    def job(self, *arguments: str, command: str = "run", log: str = "") -> JobProcess:
-        """Start the job, or another command that runs it; `log` distinguishes its log from that of another driver."""
+    def job(
+        self, *arguments: str, command: str = "run", log: str = "", start: Callable[..., JobProcess] = JobProcess
+    ) -> JobProcess:
+        """Start the job, or another command that runs it. `log` distinguishes its log from that of another driver."""
         given = [
             self.service.name,
             *("--application", self.application, "--checkpoint", str(self.checkpoint), "--http-port", "0"),
@@ -113,7 +115,7 @@ class ServiceBench:
             *self._arguments,
             *arguments,
         ]
-        job = JobProcess(given, self._folder / f"{self.application}{log}.log", self.environment, command)
+        job = start(given, self._folder / f"{self.application}{log}.log", self.environment, command)
         self._jobs.append(job)
         return job
 
@@ -145,15 +147,15 @@ class ServiceBench:
         )
 
     def leases(self) -> int:
-        """Return the number of leases that are over."""
+        """Return the number of completed leases."""
         batches = [int(file.name) for file in (self.checkpoint / "commits").glob("*") if file.name.isdecimal()]
         return max(batches, default=-1) + 1
 
     def change_leases(self, clock_shift_ms: int = 0) -> None:
-        """Have the running leases end and others follow, as the driver does when executors join.
+        """End the running leases so that others follow, as the driver does when executors join.
 
         Args:
-            clock_shift_ms: how far the job's clock is ahead.
+            clock_shift_ms: Time (ms) by which the job's clock is ahead.
         """
         change_leases(self.settings, self.application, self.input, clock_shift_ms)
 
@@ -162,11 +164,11 @@ class ServiceBench:
         return {file.name for file in (self.checkpoint / "snapshots").rglob("*.manifest")}
 
     def marker_reader(self) -> Consumer:
-        """Return a consumer of the job's markers; close it after use."""
+        """Return a consumer for the job's markers. Close it after use."""
         return Consumer(self.settings.consumer(**{"group.id": f"{self.application}-marker"}))
 
     def unread(self, consumer: Consumer, seconds: float = 20.0) -> int:
-        """Return the lag of the job's markers behind the ends of its inputs; an empty partition has none."""
+        """Return the number of records between the job's markers and the ends of its inputs."""
         places = [TopicPartition(topic.name, number) for topic in self.service.inputs for number in range(PARTITIONS)]
         return sum(
             consumer.get_watermark_offsets(place, seconds)[1] - max(place.offset, 0)
@@ -186,7 +188,7 @@ class ServiceBench:
         return sum(map(len, read_topic(self.settings, self.input).values()))
 
     def read_input(self, topic: str | None = None) -> Received:
-        """Read an input topic as a job must."""
+        """Return the records of an input topic, decoded as in a job."""
         name = topic or self.input
         (record,) = [known.record for known in self.service.inputs if known.name == name]
         reader = parse(load_contract(self.service.name, record).text)
@@ -206,7 +208,7 @@ class ServiceBench:
         return received
 
     def outputs(self, topic: str | None = None) -> dict[int, list[Output]]:
-        """Return an output topic, decoded."""
+        """Return the decoded records of an output topic by partition."""
         return {
             partition: [
                 ((m.key() or b"").decode(), self.decoder.decode(m.value() or b""), m.timestamp()[1]) for m in messages
@@ -215,7 +217,7 @@ class ServiceBench:
         }
 
     def changelog(self, store: str) -> dict[int, dict[bytes, Value]]:
-        """Return a store by partition from its changelog topic; null versions are omitted."""
+        """Return the rows of a store by partition from its changelog. Versions with a null value are omitted."""
         changelog = read_topic(self.settings, f"{self.application}-{store}-changelog")
         return {
             partition: {key: self.decoder.decode(value) for key, value in fold(messages).items() if value}
@@ -223,20 +225,20 @@ class ServiceBench:
         }
 
     def changelog_partitions(self) -> set[int]:
-        """Return the changelogs' numbers of partitions; there must be one, the number of state tasks."""
+        """Return the numbers of partitions of the changelogs. All must be equal to the number of state tasks."""
         names = [topic.name for topic in self.service.changelogs(self.application, 1)]
         return {topic.partitions for topic in TopicAdmin(self.settings).describe(names).values()}
 
     def errors(self) -> list[Message]:
-        """Return the errors topic."""
+        """Return the records of the `.errors` topic."""
         return read_topic(self.settings, self.service.errors.name)[0]
 
     def late(self) -> list[Message]:
-        """Return the topic of late records."""
+        """Return the records of the `.late` topic."""
         return read_topic(self.settings, self.service.late.name)[0]
 
     def check_errors(self, unusable: dict[tuple[int, int], Message], topic: str | None = None) -> list[Message]:
-        """Check that each record that can't be decoded was reported once, unchanged; return the other reports."""
+        """Check that each undecodable record was sent to `.errors` once, unchanged. Return the other records."""
         results: dict[tuple[int, int], Message] = {}
         others = []
         for message in self.errors():

@@ -1,4 +1,4 @@
-"""Queries of the sink for tests: a driver process, files as its source, and the topic that it writes."""
+"""Queries of the sink for tests, with a driver process, a source of files, and the topic that it writes."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from forebay.spark import register
 
 
 def session(cores: int = 2, partitions: int = 3) -> SparkSession:
-    """Return a session that knows the format `forebay`."""
+    """Return a session with the registered format `forebay`."""
     os.environ["PYSPARK_PYTHON"] = sys.executable
     builder = SparkSession.builder.master(f"local[{cores}]").appName("sink")
     spark = (
@@ -79,7 +79,7 @@ def run(frame: DataFrame, options: dict[str, str], checkpoint: Path) -> Streamin
 
 
 def forget_last_commit(checkpoint: Path) -> int:
-    """Delete the latest batch from Spark's log of completed batches, as if a kill had prevented it."""
+    """Delete the latest batch from Spark's log of completed batches, as if a kill had prevented the entry."""
     commits = checkpoint / "commits"
     last = max(int(file.name) for file in commits.iterdir() if file.name.isdigit())
     (commits / str(last)).unlink()
@@ -93,7 +93,7 @@ def messages(settings: KafkaSettings, topic: str, **overrides: Any) -> list[Mess
 
 
 def ids(settings: KafkaSettings, topic: str, **overrides: Any) -> Counter[int]:
-    """Return how often each id is in a topic, of records of the schema {k, id} or {id}."""
+    """Return the number of occurrences of each id in a topic, whose records have the schema {k, id} or {id}."""
     counts: Counter[int] = Counter()
     for message in messages(settings, topic, **overrides):
         counts[_zigzag(message.value() or b"")] += 1
@@ -101,7 +101,7 @@ def ids(settings: KafkaSettings, topic: str, **overrides: Any) -> Counter[int]:
 
 
 def _zigzag(value: bytes) -> int:
-    """Return the long at the end of an Avro body {"id": ["null", "long"]}, behind the header and the branch."""
+    """Return the long at the end of an Avro body {"id": ["null", "long"]}, after the header and the branch."""
     number, shift = 0, 0
     for byte in value[6:]:
         number |= (byte & 0x7F) << shift
@@ -110,7 +110,7 @@ def _zigzag(value: bytes) -> int:
 
 
 if __name__ == "__main__":
-    # A driver process for tests to kill; its settings are JSON on the command line.
+    # A driver process that tests kill. Its settings are JSON on the command line.
     given = json.loads(sys.argv[1])
     spark_session = session(given["cores"], given["partitions"])
     print("started", flush=True)

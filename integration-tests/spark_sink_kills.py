@@ -1,11 +1,10 @@
-"""Kills a driver of the sink at random points; in the end the topic has each row once.
+"""Fault test that kills a driver of the sink at random points. In the end, the topic must contain each row once.
 
     python integration-tests/spark_sink_kills.py --kills 100 --first 1
     python integration-tests/spark_sink_kills.py --kills 1000 --tasks   (the sink's tasks without Spark)
 
-Each seed is one life of the driver: it starts, writes micro-batches, and is killed (SIGKILL, with its JVM) after a
-random time. The next life resumes from the checkpoint. Workers of a killed driver may live a little longer; the sink
-has to fence these zombies.
+For each seed, a driver starts, writes micro-batches, and is killed (SIGKILL, with its JVM) after a random time. The
+next driver resumes from the checkpoint. Workers of a killed driver may run a little longer. The sink must fence them.
 """
 
 from __future__ import annotations
@@ -39,11 +38,11 @@ _DECIDED_SECONDS = 3.0
 
 @dataclass
 class Kills:
-    """A query, killed again and again.
+    """A query whose driver is killed repeatedly.
 
     Args:
-        script: the driver's script.
-        points: how often so many partitions of an unfinished micro-batch were committed at a kill.
+        script: Script of the driver.
+        points: Number of kills by the number of partitions that an unfinished micro-batch had committed.
     """
 
     settings: KafkaSettings
@@ -55,7 +54,7 @@ class Kills:
     points: Counter[str] = field(default_factory=Counter)
 
     def live(self, seed: int | None) -> None:
-        """Run a driver until it is killed at a point that the seed decides; None: until it has written all files."""
+        """Run a driver until it is killed at a point that the seed determines, or to its end if the seed is None."""
         with (self.folder / "driver.log").open("ab") as log:
             driver = subprocess.Popen(
                 [sys.executable, str(self.script), json.dumps(self._arguments())],

@@ -1,7 +1,7 @@
-"""A driver of the sink without Spark, which starts in a second: its logs, its two task slots, and its micro-batches.
+"""A driver of the sink without Spark, which starts within a second. It has two task slots and Spark's logs.
 
-Each file of the source is a micro-batch. Its plan is logged in `offsets` before its tasks run, and its number in
-`commits` afterwards, as Spark does. The tasks are those of the sink.
+Each file of the source is a micro-batch. As in Spark, its plan is logged in `offsets` before its tasks run, and its
+number in `commits` afterwards. The tasks are those of the sink.
 """
 
 from __future__ import annotations

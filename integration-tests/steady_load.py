@@ -1,4 +1,4 @@
-"""Records of a test's own topology, sent at a steady rate until the test ends them."""
+"""Load of a test, which sends records at a steady rate until the test ends it."""
 
 from __future__ import annotations
 
@@ -11,16 +11,16 @@ from confluent_kafka import Producer
 from forebay.kafka.settings import KafkaSettings
 
 Sent = tuple[str, str, bytes | None, int]
-"""Topic, key, value and time of a record."""
+"""Topic, key, value and timestamp of a record."""
 _SLICE_S = 0.1
 
 
 class SteadyLoad:
-    """Sends records from a thread of its own.
+    """Sender of records on a separate thread.
 
     Args:
-        records: without end.
-        rate: records per second.
+        records: Records to send, without end.
+        rate: Records per second.
     """
 
     def __init__(self, settings: KafkaSettings, records: Iterator[Sent], rate: int) -> None:
@@ -32,14 +32,14 @@ class SteadyLoad:
         self._thread.start()
 
     def close(self) -> list[Sent]:
-        """Stop, and return all records, which are with the broker."""
+        """Stop sending, wait until the broker has stored all records, and return them."""
         self._closed.set()
         self._thread.join()
         assert self._producer.flush(60) == 0
         return self.sent
 
     def send(self, *records: Sent) -> None:
-        """Send records after the others: only when closed."""
+        """Send records after the others. The load must be closed."""
         for topic, key, value, at in records:
             self._producer.produce(topic, value, key, timestamp=at)
         assert self._producer.flush(60) == 0

@@ -1,4 +1,4 @@
-"""Logic that uses chance and the clock, killed and changed during its lease: each event counts exactly once."""
+"""Logic with random numbers and the clock is killed and changed during its lease. Each event counts exactly once."""
 
 from __future__ import annotations
 
@@ -109,7 +109,7 @@ SERVICE = Service(
 
 
 class Lottery:
-    """The service in a folder of its own, its job, and a load that continues until it is closed."""
+    """A service in a separate folder, its job, and a load that continues until it is closed."""
 
     def __init__(self, folder: Path, endpoints: Endpoints) -> None:
         self.folder, self.settings = folder, settings_of(endpoints)
@@ -160,7 +160,7 @@ class Lottery:
             job.kill()
 
     def draws(self) -> dict[str, list[dict[str, Any]]]:
-        """Return what was sent by key, in order."""
+        """Return the draws in the output topic by key, in order."""
         draws = defaultdict(list)
         for messages in read_topic(self.settings, DRAWS).values():
             for message in messages:

@@ -1,4 +1,4 @@
-"""A job with its own application id and number of tasks: its changelogs are created, described and emptied."""
+"""The changelogs of a job with its own application id and number of tasks are created, described and emptied."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ class Application:
         return run([*arguments, "--application", self.name, *self._connection])
 
     def partitions(self) -> dict[str, int]:
-        """Return the partition counts of the job's topics, by name without the application id."""
+        """Return the number of partitions of the job's topics by name, without the application id."""
         admin = TopicAdmin(self.settings)
         names = [name for name in admin._admin.list_topics(timeout=10).topics if name.startswith(f"{self.name}-")]
         return {name.removeprefix(f"{self.name}-"): t.partitions for name, t in admin.describe(names).items()}
@@ -126,5 +126,5 @@ def test_a_reset_is_refused_during_an_open_transaction(
     producer.abort_transaction(30)
     deadline = time.monotonic() + 30
     while application.run("reset", SERVICE, "--yes") != 0:
-        # The broker writes a transaction's markers after it has answered the commit.
+        # The broker writes a transaction's markers after it has responded to the abort.
         assert time.monotonic() < deadline, capsys.readouterr().err

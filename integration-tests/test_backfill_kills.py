@@ -1,4 +1,4 @@
-"""A backfill that is killed again and again, and the job that continues from it, lose and double nothing."""
+"""A backfill that is killed repeatedly, and the job that continues from it, neither lose nor duplicate records."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A SQL file's service and a KSML service on a real broker: a backfill, then the job, leave the test driver's bytes."""
+"""SQL and KSML services on a real broker: a backfill followed by the job writes the same bytes as the test driver."""
 
 from __future__ import annotations
 
@@ -29,13 +29,13 @@ from tests.sql.driven import raw_output
 Row = tuple[bytes | None, bytes | None, int]
 TASKS, CUT = 4, 50
 TABLES = ("history_sql_counts", "history_sql_windows")
-"""A commit writes only the last row of each of their keys."""
+"""Topics to which a commit writes only the last row of each key."""
 JOBS = {"statements": statements_job, "definition": definition_job}
 
 
 @pytest.fixture
 def environment(tmp_path: Path) -> Iterator[dict[str, str]]:
-    """Name both files by the environment, as in docs/sql.md and docs/ksml.md."""
+    """Set the environment variables that name both files, as in docs/sql.md and docs/ksml.md."""
     (tmp_path / "statements.sql").write_text(SQL)
     (tmp_path / "definition.yaml").write_text(KSML)
     variables = {
@@ -54,7 +54,7 @@ def environment(tmp_path: Path) -> Iterator[dict[str, str]]:
 def spark(environment: dict[str, str]) -> Iterator[SparkSession]:
     with own_jvm(environment):
         builder = SparkSession.builder.master("local[2]").config("spark.ui.enabled", "false")
-        # Compiling the plans would take longer than these few rows.
+        # Compiling the plans would take longer than processing these few rows without.
         builder.config("spark.sql.codegen.wholeStage", "false").config("spark.sql.codegen.factoryMode", "NO_CODEGEN")
         session = builder.getOrCreate()
         yield session

@@ -1,4 +1,4 @@
-"""Invalid records go to the .errors topic unchanged; all records around them are processed."""
+"""Invalid records go to the .errors topic unchanged. All records around them are processed."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ MEGABYTE = 1_000_000
 
 
 class Writer:
-    """Writes activities with any schema."""
+    """Encoder of activities with any schema."""
 
     def __init__(self, bench: Bench) -> None:
         self._registry = SchemaRegistry(bench.settings.registry())
@@ -88,7 +88,7 @@ CASES = {
 
 @dataclass(frozen=True, slots=True)
 class Seen:
-    """The job's results for all cases, and the sent values, by case."""
+    """The job's outputs and errors, and the sent values, by name of the case."""
 
     sent: dict[str, bytes | None]
     outputs: dict[str, list[dict[str, Any]]]
@@ -111,7 +111,7 @@ def writer(bench: Bench) -> Writer:
 
 @pytest.fixture(scope="module")
 def seen(bench: Bench, writer: Writer) -> Seen:
-    """Send every case between two good records of its own user, and older and newer producers' records."""
+    """Send each case between two valid records of one user, then records of an older and a newer producer."""
     good = writer.good()
     sent = {name: case.value(writer) for name, case in CASES.items()}
     for number, (name, case) in enumerate(CASES.items()):

@@ -1,4 +1,4 @@
-"""The broker check before a job starts: topics as created pass, differences are reported or refused."""
+"""Before a job starts, it checks its topics: created ones pass, differences are reported or refused."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ SERVICES = all_services()
 
 @pytest.fixture
 def service(endpoints: Endpoints) -> Iterator[Service]:
-    """Yield a service with topics of its own, as `forebay topics create` creates them."""
+    """Yield a service with new topics, created as `forebay topics create` creates them."""
     name = new_name("checked")
     entry = dataclasses.replace(
         SERVICES["user-sessions"], name=name, inputs=(Topic(f"{name}-in"),), outputs=(Topic(f"{name}-out"),)

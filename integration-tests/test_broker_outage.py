@@ -1,4 +1,4 @@
-"""A client detects when the broker goes away and comes back, and logs each once."""
+"""A client detects when the broker goes away and when it returns, and logs each change once."""
 
 from __future__ import annotations
 

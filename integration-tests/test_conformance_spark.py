@@ -1,4 +1,4 @@
-"""`forebay conformance --backend spark`: cases pass through a real query's state, and a wrong one fails."""
+"""`forebay conformance --backend spark` runs cases with the state of a real query, and a wrong case fails."""
 
 from __future__ import annotations
 

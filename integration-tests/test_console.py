@@ -1,4 +1,4 @@
-"""The console in a real browser: a job at work, and everything that can go wrong with a page."""
+"""The console in a real browser shows a running job, and handles everything that can go wrong with a page."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ from topic_reading import read_topic
 
 from forebay.catalog import find_service
 from forebay.cli.error_records import errors
+from forebay.console.job_address import WatchedJob
 from forebay.console.local_queries import LocalQueries
 from forebay.console.restores import Restoring
 from forebay.console.server import ConsoleServer
-from forebay.console.watched import WatchedJob
 from forebay.http.health import Health, health_server
 from forebay.http.server import HttpServer
 from forebay.platform import Platform
@@ -32,7 +32,7 @@ from forebay.queries.server import QueryServer
 from forebay.queries.sql_pages import SqlPages
 from forebay.runtime.driver.logic_settings import parse_logic
 from forebay.runtime.observability.metrics import JobMetrics
-from forebay.runtime.task.figures import TaskFigures
+from forebay.runtime.task.statistics import TaskFigures
 from forebay.sql import service as sql_service
 from forebay.sql.queryable import queryable
 from forebay.testing.cell import Cell
@@ -56,7 +56,7 @@ def browser() -> Iterator[Browser]:
 
 
 class WorkingJob:
-    """A job's loop on a thread of this process, its pages, a query server, and a console over it."""
+    """A job's loop on a thread of this process, with its HTTP pages, a query server and a console."""
 
     def __init__(self, bench: Bench, ends: ExitStack) -> None:
         self.bench = bench
@@ -89,12 +89,12 @@ class WorkingJob:
             at += 1
             for task in worker.group.tasks:
                 task.figures.at = at
-            # As in a driver: it replaces the reports, and does not change old ones.
+            # Like a driver, pass new report objects rather than changing the old ones.
             metrics.observe([TaskFigures.from_json(task.figures.to_json()) for task in worker.group.tasks])
             health.working()
 
     def _feed(self) -> None:
-        """Send events of five users as long as the job works, since rates cover the last ten seconds."""
+        """Send events of five users until the job is stopped, because rates cover the last ten seconds."""
         seed = 0
         while not self._stop.wait(1.0):
             seed += 1
@@ -103,7 +103,7 @@ class WorkingJob:
 
 
 def looked_again(browser: Browser) -> bool:
-    """Press the button that reloads a topic; return whether a record is shown."""
+    """Press the button that reloads a topic, and return whether a record is shown."""
     if browser.all("button:enabled.again"):
         browser.click("button.again")
     return bool(browser.texts("td.value b"))
@@ -345,7 +345,7 @@ def test_a_job_that_is_down_a_second_tab_and_a_sleep(consoles: ExitStack, browse
     browser.driver.close()
     browser.driver.switch_to.window(first)
     browser.until_text(".jobs .badge.down", "down")
-    # A laptop that sleeps loses its connections, and resumes afterwards.
+    # A laptop that sleeps loses its connections. When it wakes, the page must resume.
     browser.driver.execute_cdp_cmd("Network.enable", {})
     conditions = {"offline": True, "latency": 0, "downloadThroughput": 0, "uploadThroughput": 0}
     browser.driver.execute_cdp_cmd("Network.emulateNetworkConditions", conditions)

@@ -1,4 +1,4 @@
-"""Driver and workers of a job send each other messages through a group of the real broker."""
+"""The driver and the workers of a job exchange messages through a consumer group on a real broker."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from forebay.runtime.protocol.lease import Lease
 from forebay.runtime.spark.control import DriverControl, WorkerControl
 from forebay.runtime.spec import JobSpec
 from forebay.runtime.task.clock import now_ms
-from forebay.runtime.task.figures import TaskFigures
+from forebay.runtime.task.statistics import TaskFigures
 
 
 @pytest.fixture

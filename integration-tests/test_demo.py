@@ -1,4 +1,4 @@
-"""The demo as a user starts it: it runs, shows statistics and results, shuts down in order, and can resume."""
+"""The demo, started as a user starts it, shows statistics and results, shuts down in order, and can resume."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ ALERTS = re.compile(r"^\d\d:\d\d device-alerts latest: device .*alert [A-Z_]+, "
 
 
 class RunningDemo:
-    """`forebay demo` without a terminal, its output in a file."""
+    """`forebay demo` without a terminal, which writes its output to a file."""
 
     def __init__(self, home: Path, *options: str) -> None:
         self.output = home.with_suffix(".out")
@@ -47,14 +47,14 @@ class RunningDemo:
         return self.output.read_text().splitlines()
 
     def matches(self, pattern: re.Pattern[str]) -> list[re.Match[str]]:
-        """Return the matching lines; processes that run meanwhile are remembered."""
+        """Return the matching lines, and add the demo's current child processes to `seen`."""
         if self.process.poll() is None:
             for process in psutil.Process(self.process.pid).children(recursive=True):
                 self.seen[process.pid] = process
         return [match for line in self.lines() if (match := pattern.match(line))]
 
     def figures(self, service: str = "user-sessions") -> list[re.Match[str]]:
-        """Return the lines with a service's statistics."""
+        """Return the matches of lines with a service's statistics."""
         return [match for match in self.matches(FIGURES) if match["service"] == service]
 
     def has_shown_all(self) -> bool:
@@ -113,7 +113,8 @@ def test_shows_rates_state_and_bad_events(first: RunningDemo, service: str) -> N
     last = first.figures(service)[-1]
     assert number(last, "rate") > 50
     assert number(last, "rows") > 40
-    assert number(last, "stored") > 200 * SECONDS * 0.8
+    # How many events a duration has depends on the machine. The second demo waits for a number.
+    assert number(last, "stored") > number(last, "rate")
     assert number(last, "duplicates") > 0
 
 
@@ -155,7 +156,8 @@ def test_it_resumes_where_it_stopped_and_ends_by_ctrl_c(
     demo = RunningDemo(home)
     try:
         wait_until(demo.has_shown_statistics, "figures and statistics of the second demo", seconds=360)
-        wait_until(lambda: number(demo.figures()[-1], "stored") > before, "more events than before")
+        enough = max(before, 200 * SECONDS * 0.8)
+        wait_until(lambda: number(demo.figures()[-1], "stored") > enough, "more events than before, and of 10 seconds")
         demo.process.send_signal(signal.SIGINT)
         assert demo.process.wait(120) == 0, demo.output.read_text()
         assert "continuing with 6 topics" in demo.lines()

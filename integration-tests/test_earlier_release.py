@@ -1,4 +1,4 @@
-"""State of an earlier release, killed in mid-stream, is taken over from its changelogs or refused with the remedy."""
+"""The state of a killed job of an earlier release is restored from its changelogs, or refused with the remedy."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def folder(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFact
 
 @pytest.fixture(scope="module")
 def platform(folder: Path) -> Iterator[Platform]:
-    """Run broker and registry on their data of that time."""
+    """Run the broker and the registry with the data of the release."""
     broker = free_port()
     with Platform(folder / HOME, Ports(broker, free_port(frozenset({broker})))) as running:
         yield running

@@ -1,4 +1,4 @@
-"""An SQL file is edited while its job is down: moved statements keep their state, restored ones continue."""
+"""If a SQL file is edited while its job is down, moved statements keep their state and restored ones resume."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ def test_an_edited_file_continues_from_its_state(platform: Platform, tmp_path: P
         return JobProcess(options, tmp_path / "job.log", {"FOREBAY_HOME": str(tmp_path)}, "sql")
 
     def wait_for_results(job: JobProcess, times: dict[str, int]) -> None:
-        """Wait until each result is that of all records sent so many times."""
+        """Wait until each table contains the results of this number of sends."""
         for name, count in times.items():
             wanted = {key: value * count for key, value in ONCE[name].items()}
             job.until(lambda topic=name, rows=wanted: results(settings, topic) == rows, f"{name} is {wanted}")  # type: ignore[misc]
@@ -73,13 +73,13 @@ def test_an_edited_file_continues_from_its_state(platform: Platform, tmp_path: P
         wait_for_results(job, {"EDITED_BY_A": 1, "EDITED_BY_V": 1, "EDITED_OF_MORE": 1})
         job.kill()
 
-        job = run(MORE + BY_V)  # without the first statement, the others in another order
+        job = run(MORE + BY_V)  # the first statement is removed, and the others are in another order
         send(settings)
         wait_for_results(job, {"EDITED_BY_V": 2, "EDITED_OF_MORE": 2})
         assert any("the topology changed" in message for message in job.messages())
         assert job.terminate() == 0
 
-        job = run(BY_V + BY_A)  # one statement restored, another removed with its topic
+        job = run(BY_V + BY_A)  # one statement is restored, and another is removed with its topic
         send(settings)
         # Records that the topic's other reader processed during this time are not read again.
         wait_for_results(job, {"EDITED_BY_V": 3, "EDITED_BY_A": 2})
@@ -112,4 +112,4 @@ ONCE: dict[str, dict[Any, int]] = {
     "EDITED_OF_MORE": {key.encode(): number % 3 for number, (key, _) in enumerate(ROWS)},
     "EDITED_KEPT": {key.encode(): number % 3 for number, (key, _) in enumerate(ROWS)},
 }
-"""What the rows give when they are sent once: sums and counts are in proportion to how often."""
+"""Results if the rows are sent once. All results are proportional to the number of sends."""

@@ -1,4 +1,4 @@
-"""End to end: every output, state and error equals an independent replay of the input."""
+"""A whole job: every output, state and error equals an independent replay of the input."""
 
 from __future__ import annotations
 

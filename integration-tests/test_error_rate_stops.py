@@ -1,4 +1,4 @@
-"""A job with too many failing records ends with the reason, before it sends their error reports."""
+"""If too many records fail, the job reports the reason and ends before it sends their error reports."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Failed records are sent back to their inputs once each, with one transaction per producer epoch."""
+"""Failed records are sent to their input topics again, once each. Each transaction uses a new producer epoch."""
 
 from __future__ import annotations
 
@@ -123,7 +123,7 @@ def test_a_record_that_is_too_large_for_its_topic_is_reported_and_the_others_are
 
 
 def forget_positions(settings: KafkaSettings, application: str) -> None:
-    """Delete the group as a broker does after a while without commits."""
+    """Delete the consumer group, as a broker does after some time without commits."""
     group = replay_group(application)
     admin = AdminClient(settings.admin())
     admin.delete_consumer_groups([group])[group].result(30)

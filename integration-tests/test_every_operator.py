@@ -1,4 +1,4 @@
-"""Every operator of the DSL on Spark, with three tasks and killed workers, gives the test driver's results."""
+"""Every DSL operator gives the same results on Spark, with three tasks and killed workers, as in the test driver."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from tests.dsl.every_operator import JOB, TASKS, records
 
 RECORDS = 600
 UNORDERED = {"by-letter", "by-part", "by-length"}
-"""Outputs whose keys are made before a repartition: each task sends its own part of them."""
+"""Outputs whose keys change without a repartition, so that several tasks write records of the same key."""
 Sent = dict[tuple[str, bytes | None], list[Any]]
 
 
@@ -67,7 +67,7 @@ def committed_records(settings: KafkaSettings) -> Sent:
 
 
 def differences(found: Sent, wanted: Sent) -> list[str]:
-    """Return a line for each topic and key whose records differ; keys that several tasks write may be in any order."""
+    """Return a line for each topic and key whose records differ. Keys written by several tasks have no fixed order."""
     lines = []
     for place in sorted(found.keys() | wanted.keys(), key=str):
         got, due = found.get(place, []), wanted.get(place, [])

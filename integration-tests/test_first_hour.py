@@ -1,4 +1,4 @@
-"""docs/first-hour.md on a real broker: its commands create topics, send, run, read and query the new service."""
+"""The commands of docs/first-hour.md create topics, send, run, read and query a new service on a real broker."""
 
 from __future__ import annotations
 
@@ -28,6 +28,6 @@ def test_the_commands_of_the_page_feed_run_and_query_the_service(platform: Platf
     assert [result["value"]["user"] for result in results] == [result["key"] for result in results]
     assert len(results) == 2
     assert len(answer["entries"]) == 3, answer
-    # The broker is shared with the tests of other pages, one of which has a service of this name.
+    # The broker is shared with tests of other pages. One of them has a service with the same name.
     forgotten = walkthrough.shell(service, "forebay reset page-counts --yes", FOREBAY_HOME=str(platform.home))
     assert forgotten.returncode == 0, forgotten.stdout + forgotten.stderr

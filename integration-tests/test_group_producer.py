@@ -1,4 +1,4 @@
-"""One transaction per group and commit on a real broker: fencing, and what other consumers see."""
+"""A task group writes one transaction per commit to a real broker: fencing, and what other consumers see."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ from forebay.kafka.settings import KafkaSettings
 from forebay.partitioner import Partitioner
 from forebay.platform import Endpoints
 from forebay.processor.batch import BatchResult, Position
-from forebay.processor.forwarded import SENDER
 from forebay.processor.messages import Output, SideRecord
+from forebay.processor.repartition_headers import SENDER
 from forebay.runtime.changelog.topics import ChangelogRouter
 from forebay.runtime.errors import GroupFenced, TopicChanged, TransactionTooLong
 from forebay.runtime.protocol.position import POSITION, TaskPosition, owner
@@ -30,7 +30,7 @@ CHECKPOINT = "checkpoint-1"
 
 @dataclass
 class Place:
-    """A group's topics, and producers that write them; each producer belongs to a worker of its own."""
+    """A group's topics, and producers that write to them, each of which acts as a separate worker."""
 
     settings: KafkaSettings
     source: str
@@ -56,7 +56,7 @@ class Place:
         return producer
 
     def commit(self, n: int, *values: bytes, result: BatchResult | None = None) -> TaskCommit:
-        """Return the n-th commit of the task with partition 1."""
+        """Return commit `n` of the task with partition 1."""
         result = result or BatchResult(outputs=[Output(b"key", value, 5, self.output) for value in values])
         result.position = Position(5, 5)
         position = TaskPosition(CHECKPOINT, n, 5, 5, ends=((self.source, 1, n * 10),))

@@ -1,4 +1,4 @@
-"""`forebay insert` writes a row to the broker as a file of SQL declares it, with the registry."""
+"""`forebay insert` writes a row to a real broker in the formats of a SQL file, with schemas from the registry."""
 
 from __future__ import annotations
 

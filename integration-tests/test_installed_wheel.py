@@ -1,4 +1,4 @@
-"""The two wheels as users get them: built, installed outside the checkout, with their types and contracts."""
+"""The two wheels, built and installed outside the checkout, contain their types and contracts."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ pytestmark = pytest.mark.timeout(420)
 
 
 def run(*command: str | Path, cwd: Path) -> str:
-    """Run a command without access to the checkout; return its output."""
+    """Run a command without access to the checkout, and return its output."""
     hidden = ("PYTHONPATH", "MYPYPATH", "FOREBAY_SERVICES")
     environment = {name: value for name, value in os.environ.items() if name not in hidden}
     done = subprocess.run(command, cwd=cwd, env=environment, capture_output=True, text=True, check=False)
@@ -40,7 +40,7 @@ def wheels(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
 
 @pytest.fixture(scope="module")
 def python(wheels: tuple[Path, Path], tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Return the Python of an environment with the wheels; their dependencies come from the tests' environment."""
+    """Return the Python of an environment with the wheels. Dependencies are those of the tests' environment."""
     folder = tmp_path_factory.mktemp("environment") / "venv"
     run(sys.executable, "-m", "venv", "--without-pip", folder, cwd=folder.parent)
     (site,) = folder.glob("lib/python*/site-packages")

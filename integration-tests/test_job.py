@@ -1,4 +1,4 @@
-"""A job inside Spark: one lease lasts while it commits, lag is reported, idle time passes, it ends at once."""
+"""A job in Spark commits within one lease, reports its lag, advances time while it is idle, and ends promptly."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Services of joins, tables and views, each killed in mid-work: the results equal independent replays."""
+"""Services with joins, tables and views are killed while they work. Their results equal independent replays."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def events(seed: int, start_ms: int) -> Options:
 
 @pytest.fixture
 def open_drained_job(platform: Platform, tmp_path: Path, wait_until: WaitUntil) -> Iterator[Open]:
-    """Yield a function that runs a service over its input, killed after some commits and restarted."""
+    """Yield a function that runs a service over its input. The job is killed after some commits and restarted."""
     benches: list[ServiceBench] = []
 
     def drain(service: str, *arguments: str) -> ServiceBench:

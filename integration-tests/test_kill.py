@@ -1,4 +1,4 @@
-"""Processes of a running job are killed: read_committed output, state and errors still equal the replay."""
+"""After processes of a job are killed, its committed outputs, state and errors still equal the replay."""
 
 from __future__ import annotations
 
@@ -78,7 +78,7 @@ def test_killed_at_any_moment_the_job_is_exact(bench: Bench, load: Feeder, posit
 
 @pytest.mark.timeout(400)
 def test_a_frozen_worker_is_killed_and_the_other_groups_continue(platform: Platform, tmp_path: Path) -> None:
-    """A worker that is stopped, or stuck in native code, would block the leases of all groups."""
+    """A worker that is stopped, or hangs in native code, would otherwise block the leases of all groups."""
     bench = Bench(platform, "frozen", tmp_path)
     positions, load = bench.positions(), Steady(bench, rate=200)
     job = bench.job("--slots", "2", "--checkpoint-interval-ms", "10000")
@@ -118,12 +118,12 @@ def until_all_committed(job: JobProcess, positions: PositionWatch) -> None:
 
 
 def until_committed(job: JobProcess, positions: PositionWatch, count: int) -> None:
-    """Wait for so many more commits of tasks."""
+    """Wait for this number of further commits of tasks."""
     wanted = positions.commits() + count
     job.until(lambda: positions.commits() >= wanted, f"{count} commits more")
 
 
 def kill_after(job: JobProcess, positions: PositionWatch, seconds: float) -> None:
-    """Let the job run for a random time, and watch its positions."""
+    """Let the job run for some seconds, and at least until its first commit, while its positions are checked."""
     end = time.monotonic() + seconds
     job.until(lambda: positions.commits() > 0 and time.monotonic() > end, "a moment chosen by chance")

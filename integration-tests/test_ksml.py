@@ -1,4 +1,4 @@
-"""The tutorial's five KSML definitions run as one job, are killed once, and give their functions' results."""
+"""The tutorial's five KSML definitions run as one job, which is killed once. The results are those of the functions."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ def test_the_tutorial_s_definitions_survive_a_kill_and_give_each_result_once(
 
 
 def last_of(found: dict[str, list[Any]]) -> dict[str, Any]:
-    """Return each customer's final totals; earlier ones depend on the order of partitions."""
+    """Return each customer's final totals. Earlier ones depend on the order of partitions."""
     return {key: values[-1]["customer"] for key, values in found.items()}
 
 

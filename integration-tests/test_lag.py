@@ -1,4 +1,4 @@
-"""Lag of a job with transactional input: it is 0 once the job has read all records, running or not."""
+"""The lag of a job with transactional input is 0 once it has read all records, whether or not it is running."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from confluent_kafka import IsolationLevel, Producer
 from confluent_kafka.admin import AdminClient
 from service_bench import PARTITIONS
 
-from forebay.kafka.ends import partition_ends
+from forebay.kafka.partition_ends import partition_ends
 from forebay.platform import Platform
 from forebay.runtime.driver.broker_lag import BrokerLag
 
@@ -28,7 +28,7 @@ def bench(platform: Platform, tmp_path: Path) -> Iterator[Bench]:
 
 
 def send(bench: Bench, transactions: int) -> None:
-    """Write a record to every partition in each of these transactions."""
+    """Write some transactions, each with one record for every partition."""
     producer = Producer(bench.settings.producer(**{"transactional.id": "lagging-input"}))
     producer.init_transactions(30)
     for _ in range(transactions):

@@ -1,6 +1,6 @@
-"""A transactional request arrives late, after its own retry: nothing is torn, lost or duplicated.
+"""If a transactional request arrives after its own retry, no commit is torn, and no record is lost or duplicated.
 
-The first test shows the problem that the others find solved: a late EndTxn ends the producer's next transaction.
+The first test shows the problem: a late EndTxn ends the producer's next transaction. The others test the solution.
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ def through(platform: RequestPlatform, settings: KafkaSettings) -> KafkaSettings
 
 
 class LateEnd:
-    """Holds a transaction's end until a record of the next transaction is with the broker."""
+    """Delay of a transaction's end until the broker has a record of the next transaction."""
 
     def __init__(self, platform: RequestPlatform) -> None:
         self._proxy = proxy = platform.proxy
@@ -71,7 +71,7 @@ class LateEnd:
         return Fate.HOLD if first else Fate.PASS
 
     async def _wait(self, request: Request) -> None:
-        """Let one of the next transaction's records pass; the others come after the late request."""
+        """Forward the next transaction's first records. Later ones wait until the late request is delivered."""
         if request.api == Api.PRODUCE and self._proxy.kept:
             self._first = self._first or request
             if request is not self._first:
@@ -104,7 +104,7 @@ def test_a_late_end_of_a_transaction_commits_half_of_the_next_one(platform: Requ
 
 
 class Careless(RetryWatch):
-    """Treats no commit as repeated."""
+    """A watch that never reports a repeated commit."""
 
     def has_repeated(self, producer: Producer, call: object) -> bool:
         super().has_repeated(producer, call)  # type: ignore[arg-type]
@@ -124,7 +124,7 @@ def committing(platform: RequestPlatform, place: Place, retries: RetryWatch) -> 
 
 
 def commit_twice(platform: RequestPlatform, place: Place, producer: GroupProducer) -> int:
-    """Commit with a late end of the first transaction, and reopen the group if needed; return how often."""
+    """Commit twice, where the first transaction's end arrives late. Return how often the group was opened."""
     opened = 0
     late = LateEnd(platform)
     for n, value in enumerate((b"first", b"second"), start=1):
@@ -166,9 +166,9 @@ def test_a_commit_that_is_slow_and_not_repeated_keeps_its_epoch(platform: Reques
 
 
 class Unruly:
-    """Holds, repeats, delays and reorders requests of the given types, determined by a seed.
+    """Holds, repeats, delays and reorders requests of the specified types, determined by a seed.
 
-    Held requests arrive late: before one of the next transactional requests, or after its answer.
+    Held requests arrive late: before one of the next transactional requests, or after its response.
     """
 
     def __init__(self, platform: RequestPlatform, seed: int, kinds: tuple[Api, ...] = tuple(Api)) -> None:
@@ -237,7 +237,7 @@ def test_a_group_is_exact_despite_late_and_lost_requests(
                 worker.open()
             return worker.cycle()
         except Unavailable:
-            # A late InitProducerId may also fence the producer; in a job, the next lease then opens the group.
+            # A late InitProducerId may also fence the producer. In a job, the next lease then reopens the group.
             worker.group.abandon()
         return True
 

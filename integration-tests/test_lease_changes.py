@@ -1,4 +1,4 @@
-"""The driver ends leases under load without a gap in the results, and a signal ends a job within seconds."""
+"""The driver ends leases under load without interrupting the results, and a signal ends a job within seconds."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ LONG = ("--checkpoint-interval-ms", "600000")
 SHORT = ("--checkpoint-interval-ms", "1000")
 CHANGES = 5
 SECONDS_TO_END = 30.0
-"""For the end of a lease, Spark's commit and the JVM's end, on a busy machine."""
+"""Time for the end of a lease, Spark's commit and the end of the JVM, on a busy machine."""
 
 
 @pytest.fixture

@@ -1,4 +1,4 @@
-"""What the lease planner asks a real broker, and how it uses the answers."""
+"""What the lease planner requests from a real broker, and how it uses the responses."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def spec_of_job(bench: Bench, **more: Any) -> JobSpec:
 
 @pytest.fixture
 def planner(bench: Bench) -> Open:
-    """Return a function that opens a job's planner: planner(start=..., tasks=...)."""
+    """Return a function that creates the planner of a job: planner(start=..., tasks=...)."""
     return lambda **more: LeasePlanner(spec_of_job(bench, **more))
 
 

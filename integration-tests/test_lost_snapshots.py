@@ -1,4 +1,4 @@
-"""A checkpoint without its snapshots, as release 0.2 left it: the job reads its changelogs and loses nothing."""
+"""If a checkpoint has no snapshots, like those of release 0.2, the job reads its changelogs and loses nothing."""
 
 from __future__ import annotations
 

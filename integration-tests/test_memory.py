@@ -1,4 +1,4 @@
-"""A commit that exceeds a worker's memory is repeated in smaller ones: all records are processed once."""
+"""A commit that exceeds a worker's memory is divided into smaller commits. All records are processed once."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ COUNT = 500
 SMALL_QUEUES = ("-X", "queued.max.messages.kbytes=4096", "-X", "queue.buffering.max.kbytes=4096")
 USER = "user"
 NEIGHBOURS = tuple(f"neighbour-{number}" for number in range(12))
-"""Of other tasks of the group, whose commits are the same."""
+"""Keys of other tasks of the same group, whose records are in the same commits."""
 
 NOW = time.time_ns() // 1_000_000
 
@@ -40,7 +40,7 @@ def bench(platform: Platform, tmp_path: Path) -> Iterator[Bench]:
 
 
 def send(bench: Bench, count: int, size: int, *keys: str) -> None:
-    """Send activities with pages of `size` characters, to each key in turn."""
+    """Send activities with pages of `size` characters, whose keys take turns."""
     contract = load_contract(SERVICE.name, "UserActivity").text
     schema_id = SchemaRegistry(bench.settings.registry()).register(subject_of(INPUT), Schema(contract)).schema_id
     schema = fastavro.parse_schema(json.loads(contract), named_schemas={})
@@ -61,7 +61,7 @@ def send(bench: Bench, count: int, size: int, *keys: str) -> None:
 
 
 def limit_memory(job: JobProcess) -> None:
-    """Let all workers, present and future, use at most ROOM more than they have."""
+    """Limit the memory of all current and future workers to ROOM bytes more than the largest one has."""
     workers = job.workers()
     most = max(worker.memory_info().vms for worker in workers) + ROOM
     for process in [*workers, *{worker.parent() for worker in workers}]:
@@ -69,8 +69,8 @@ def limit_memory(job: JobProcess) -> None:
         process.rlimit(resource.RLIMIT_AS, (most, most))
 
 
-# If a worker dies of it in librdkafka, Spark replaces it before the query fails. The next worker is smaller and may
-# have room for all records, so that commits need not become smaller. The test then fails and says so.
+# If a failed allocation in librdkafka ends a worker, Spark replaces it before the query fails. The new worker uses less
+# memory and may have enough for all records, so that commits don't become smaller. The test then fails and says so.
 @pytest.mark.slow
 @pytest.mark.timeout(600)
 def test_large_records_go_through_in_smaller_commits_under_a_memory_limit(bench: Bench) -> None:

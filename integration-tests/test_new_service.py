@@ -1,4 +1,4 @@
-"""docs/new-service.md on a real broker: its commands create, feed, run and read a service outside the repository."""
+"""The commands of docs/new-service.md create, feed, run and read a service outside the repository on a real broker."""
 
 from __future__ import annotations
 

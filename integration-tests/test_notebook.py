@@ -1,4 +1,4 @@
-"""docs/notebook.md as a script: each block in order, on a broker of its own."""
+"""The code blocks of docs/notebook.md run in order as a script, on a separate broker."""
 
 from __future__ import annotations
 

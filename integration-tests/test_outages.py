@@ -1,4 +1,4 @@
-"""Broker and registry go away and return: the running job logs it, waits, and loses and duplicates nothing."""
+"""While broker or registry is away, the running job logs it and waits. It loses and duplicates nothing."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from forebay.runtime.driver.lease_end import UNSENT_SECONDS
 from forebay.serde import Schema, load_contract
 
 SECONDS_TO_STOP = UNSENT_SECONDS + 60.0
-"""Without a broker: until the driver gives up the leases, and for the JVM's end on a busy machine."""
+"""Time, without a broker, until the driver abandons the leases, and for the end of the JVM on a busy machine."""
 
 
 @pytest.fixture
@@ -90,7 +90,7 @@ def test_the_job_survives_every_outage(bench: Bench, platform: Platform, load: F
 
 
 def until_logged(job: JobProcess, words: str, since: int) -> None:
-    """Wait for a log line at warning or above that has these words, after the first `since` lines."""
+    """Wait for a log line, after the first `since` ones, that matches `words` and has level warning or above."""
 
     def is_logged() -> bool:
         return any(re.search(words, line["message"]) for line in job.lines()[since:] if line["level"] != "info")
@@ -99,7 +99,7 @@ def until_logged(job: JobProcess, words: str, since: int) -> None:
 
 
 def newer_record(bench: Bench) -> bytes:
-    """Register a newer schema that no worker has met, and return a record written with it."""
+    """Register a newer schema that no worker has read yet, and return a record written with it."""
     contract = json.loads(load_contract("user-sessions", "UserActivity").text)
     contract["fields"].append({"name": "outage", "type": ["null", "string"], "default": None})
     registered = SchemaRegistry(bench.settings.registry()).register(f"{INPUT}-value", Schema(json.dumps(contract)))

@@ -1,4 +1,4 @@
-"""A job reads the topics that match its pattern when it starts; after a restart it also reads newer ones."""
+"""A job reads the topics that match its pattern when it starts. After a restart it also reads newer ones."""
 
 from __future__ import annotations
 

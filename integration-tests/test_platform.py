@@ -1,4 +1,4 @@
-"""The real embedded platform: it keeps its data, and `up` recovers from every way of ending a process."""
+"""The real embedded platform keeps its data, and `up` recovers no matter how a process ended."""
 
 from __future__ import annotations
 
@@ -155,7 +155,7 @@ def test_a_commit_just_before_a_crash_is_readable_after_it(
 
 
 def commit_until_the_broker_goes(endpoints: Endpoints, topic: str, answered: list[bytes]) -> None:
-    """Commit records one by one, and remember those whose commit was answered."""
+    """Commit records one by one until the broker ends, and record those whose commit was acknowledged."""
     producer = Producer({"bootstrap.servers": endpoints.bootstrap_servers, "transactional.id": topic, "log_level": 0})
     producer.init_transactions(30)
     for number in itertools.count():

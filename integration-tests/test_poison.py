@@ -1,4 +1,4 @@
-"""Every service on the real broker with one poisonous record of each kind: it processes the records after it."""
+"""Every service on a real broker processes the records after a poisonous one, for each kind of poisonous record."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ SERVICES = all_services()
 GOOD = 24
 NOW = FIXED_START_MS + 3_600_000
 PARTITION = 0
-"""Of everything that is sent: one task has it all."""
+"""Partition of all records that are sent, because then a single task reads all of them."""
 
 Result = tuple[str, str, Any, int]
 """Topic, key, value, time."""
@@ -41,10 +41,10 @@ Records = list[tuple[str, Event[Any]]]
 
 
 class Poisoned(ServiceBench):
-    """A service and its hand-made input."""
+    """A service whose input records, valid and poisonous, are written by the test."""
 
     def begin(self) -> None:
-        """Connect a producer, and create the poisons of each input topic: all that reaches a decoder."""
+        """Connect a producer, and create the maker of poisonous records for each input topic."""
         self.settings = replace(self.settings, schema_registry_ids=SchemaIds.ANY)
         # Larger than the record limit of .errors.
         self._producer = Producer({**self.settings.producer(), "message.max.bytes": 2 * SIDE_MAX_BYTES})
@@ -69,7 +69,7 @@ class Poisoned(ServiceBench):
         assert self._producer.flush(30) == 0
 
     def send_poison(self, topic: str, names: list[str], timestamp: int) -> dict[int, str]:
-        """Send poisons; records without a time of their own have `timestamp`. Return their names by offset."""
+        """Send poisonous records, with `timestamp` if they have none. Return their names by offset."""
         places: dict[int, str] = {}
         for name in names:
             sent = POISONS[name].make(self.makers[topic])
@@ -97,7 +97,7 @@ class Poisoned(ServiceBench):
         )
 
     def report_counts(self) -> dict[tuple[str, int], int]:
-        """Return how often each input record is in the errors topic, by topic and offset."""
+        """Return how often the errors topic contains each input record, by topic and offset."""
         results: dict[tuple[str, int], int] = {}
         for report in self.errors():
             headers = dict(report.headers() or [])
@@ -117,9 +117,9 @@ class Poisoned(ServiceBench):
 
 
 def comparable(service: str, results: list[Result]) -> list[str]:
-    """Return sorted results; of several sub-topologies only the last result of each key.
+    """Return sorted results. If there are several sub-topologies, return only the last result of each key.
 
-    Intermediate rows of a table depend on which of its rows share a commit.
+    Intermediate rows of a table depend on which records share a commit.
     """
     if SERVICES[service].stages == 1:
         return sorted(json.dumps(result, sort_keys=True, default=str) for result in results)
@@ -155,7 +155,7 @@ def bench(request: pytest.FixtureRequest, platform: Platform, tmp_path: Path) ->
 
 
 def read_until(worker: LoopWorker, check: Callable[[], bool]) -> None:
-    """Run the loop over all that was sent, until the records between its sub-topologies are processed."""
+    """Run the loop until `check` is true, so that records between sub-topologies are processed as well."""
     while True:
         worker.read_everything()
         if check():
@@ -163,7 +163,7 @@ def read_until(worker: LoopWorker, check: Callable[[], bool]) -> None:
 
 
 def is_harmless(name: str) -> bool:
-    """Return whether a poison changes nothing and has no time that other partitions' records would wait for."""
+    """Return whether a poisonous record changes nothing and does not change the order of other records by its time."""
     return POISONS[name].fate is Fate.REFUSED and " time" not in name and " 2100" not in name
 
 

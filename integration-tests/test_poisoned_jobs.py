@@ -1,4 +1,4 @@
-"""Poisonous records of each kind for jobs in SQL, KSML and the DSL on a real broker: none ends or blocks the job."""
+"""No kind of poisonous record ends or blocks a job in SQL, KSML or the DSL on a real broker."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ SECONDS = 150
 
 
 def command_of(kind: str, folder: Path) -> tuple[str, list[str], str]:
-    """Return the command that runs a job, its arguments, and the job's application."""
+    """Return the command that runs a job, its arguments, and the application id."""
     if kind == "SQL":
         (folder / "poison.sql").write_text(SQL)
         return "sql", ["-f", str(folder / "poison.sql"), "--run", "--application", "poison-sql"], "poison-sql"
@@ -41,7 +41,7 @@ def command_of(kind: str, folder: Path) -> tuple[str, list[str], str]:
 
 
 def send(settings: KafkaSettings, topic: str) -> dict[tuple[int, int], str]:
-    """Send a good record before and after each poison, on both partitions; return the poisons' places."""
+    """Send a good record before and after each poisonous one. Return the latter's names by partition and offset."""
     producer = Producer(settings.producer(**{"message.max.bytes": 2_000_000}))
     places: dict[tuple[int, int], str] = {}
 

@@ -1,4 +1,4 @@
-"""Queries of a running job return what its changelogs hold, through kills and a restore."""
+"""Queries of a running job return the content of its changelogs, even after kills and a restore."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ class QueryBench(ServiceBench):
         )
 
     def ends(self) -> list[str]:
-        """Return the last record of each partition of the first input, in the form of a query parameter."""
+        """Return the offset of the last record in each partition of the first input, as values for `at_least`."""
         consumer = Consumer(self.settings.consumer(**{"group.id": "tests-ends"}))
         try:
             places = [TopicPartition(self.input, number) for number in range(PARTITIONS)]
@@ -88,7 +88,7 @@ def pull(server: JobProcess, target: str, *, status: int = 200) -> Any:
 
 
 def everything(server: JobProcess, store: str, page: int = 1_000) -> list[dict[str, Any]]:
-    """Read a store in key order, page by page."""
+    """Read a store page by page, and return its entries in key order."""
     entries: list[dict[str, Any]] = []
     target = f"/stores/{store}?limit={page}"
     while True:
@@ -100,7 +100,7 @@ def everything(server: JobProcess, store: str, page: int = 1_000) -> list[dict[s
 
 
 class Followed(threading.Thread):
-    """Follows a store's changes, and keeps the events until the push ends."""
+    """A thread that follows a store's changes, and collects the events until the push query ends."""
 
     def __init__(self, server: JobProcess, store: str) -> None:
         super().__init__(daemon=True)
@@ -119,7 +119,7 @@ class Followed(threading.Thread):
             self.events.append(("broken", str(error)))
 
     def rows(self) -> dict[str, Any]:
-        """Return the store's content after the events."""
+        """Return the store's content after all events so far."""
         rows: dict[str, Any] = {}
         for name, event in list(self.events):
             if name in ("row", "change"):
@@ -293,7 +293,7 @@ def check_view(server: JobProcess, bench: ServiceBench, followed: Followed, stor
 
 
 def ask(server: JobProcess, sql: str, **more: Any) -> list[dict[str, Any]]:
-    """Send an SQL query; return the rows."""
+    """Send a SQL query and return its rows."""
     status, text = server.http("/sql", json.dumps({"sql": sql, **more}).encode())
     assert status == 200, text
     return [line["row"] for line in map(json.loads, text.splitlines()) if "row" in line]
@@ -337,5 +337,5 @@ def check_versions(server: JobProcess, bench: ServiceBench) -> None:
 
 
 def _time(row: bytes, at: int) -> int:
-    """Read 8 bytes, big-endian, that sort like the signed time they hold."""
+    """Return the signed time that 8 big-endian bytes encode so that they sort like the times."""
     return int(struct.unpack_from(">Q", row, len(row) + at)[0]) - (1 << 63)

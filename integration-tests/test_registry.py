@@ -1,4 +1,4 @@
-"""The real registry: registration, rejections, schemas by id, and the effect of an outage."""
+"""Registration, rejections and schemas by id in a real registry, and the effect of its outage."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def topic() -> str:
 
 
 def changed_contract(drop: str = "", **added: object) -> Schema:
-    """Return the contract without a field, or with one more."""
+    """Return the contract without one of its fields, or with an additional one."""
     document = json.loads(CONTRACT.text)
     document["fields"] = [field for field in document["fields"] if field["name"] != drop]
     document["fields"] += [{"name": name, **field} for name, field in added.items()]  # type: ignore[dict-item]

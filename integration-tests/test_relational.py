@@ -1,4 +1,4 @@
-"""Kafka Streams' relational smoke test: executors are replaced while tables are joined, and no row differs."""
+"""Kafka Streams' relational smoke test: no row differs although executors are replaced while tables are joined."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from tests.dsl import relational
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(900)]
 
 REPLACED = 6
-"""Each of three executors is replaced twice."""
+"""Number of replacements, by which each of three executors is replaced twice."""
 
 
 @pytest.fixture

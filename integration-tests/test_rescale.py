@@ -1,4 +1,4 @@
-"""A job is rescaled while its topic is written: totals stay correct, and the rescale can be interrupted."""
+"""A job is rescaled while records are written to its input. Totals remain correct, and a rescale may be interrupted."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ START_MS = 1_735_689_600_000
 
 
 class Sales(ServiceBench):
-    """ticket-sales over 24 partitions."""
+    """The service ticket-sales with 24 input partitions."""
 
     def __init__(self, platform: Platform, folder: Path) -> None:
         super().__init__(platform, "ticket-sales", "rescaled-sales", folder)

@@ -1,4 +1,4 @@
-"""Checkpoints lost in mid-work are rebuilt from the changelogs: results equal those of jobs that never failed."""
+"""Lost checkpoints are rebuilt from the changelogs. Results equal those of jobs that never failed."""
 
 from __future__ import annotations
 

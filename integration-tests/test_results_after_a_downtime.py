@@ -1,4 +1,4 @@
-"""An hour of data that waited while the job or a worker was down gives the results of live processing."""
+"""An hour of records that waited while the job or a worker was down gives the same results as live processing."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from tests.dsl.rekeyed_join import RESULTS, Record, expected_join, records
 BEGIN = 1_735_689_600_000
 HOUR = 3_600
 AWAY_SECONDS = 8.0
-"""Longer than an announcement counts."""
+"""A time longer than the validity of a task's announcement."""
 
 
 @pytest.fixture
@@ -42,12 +42,12 @@ def results(settings: KafkaSettings) -> list[str]:
 
 
 def differences(settings: KafkaSettings, sent: list[Record]) -> list[tuple[str, str]]:
-    """Return which results differ from the expected results of the records."""
+    """Return the pairs of actual and expected results that differ."""
     return [pair for pair in zip(results(settings), expected_join(sent), strict=True) if pair[0] != pair[1]]
 
 
 def passing(seconds: float) -> Callable[[], bool]:
-    """Return a condition that holds once so much time has passed."""
+    """Return a condition that becomes true after some seconds."""
     end = time.monotonic() + seconds
     return lambda: time.monotonic() > end
 
@@ -76,7 +76,7 @@ def test_a_join_behind_a_repartition(endpoints: Endpoints, service: OwnService, 
     job.until(is_joined, "what came while the job was down is joined")
     assert differences(settings, sent) == []
 
-    # Kafka clients have threads of their own.
+    # Workers that run a loop are recognized by the threads of their Kafka clients.
     loops = [worker for worker in job.workers() if worker.num_threads() > 8]
     assert len(loops) == 2, [worker.num_threads() for worker in job.workers()]
     loops[0].suspend()

@@ -1,4 +1,4 @@
-"""`forebay send` writes a record that `forebay tail` shows, as the topic's service would write it."""
+"""`forebay send` writes records in the topic's own format, and `forebay tail` shows them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`forebay run ONE TWO`: one Spark with separate checkpoints, health and ends; topics may be renamed."""
+"""`forebay run ONE TWO` runs two jobs in one Spark, with separate checkpoints, health and ends, and renamed topics."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ pytestmark = pytest.mark.timeout(300)
 
 
 class Pair:
-    """Two new services, the first one's topics renamed."""
+    """Two new services. The topics of the first one are renamed."""
 
     def __init__(self, platform: Platform, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         self.names = [new_name("one"), new_name("two")]

@@ -1,4 +1,4 @@
-"""A slow broker slows the job down: it reads no further than it can write, and loses nothing."""
+"""A slow broker slows the job down. The job reads no more than it can write, and loses nothing."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ COUNT = 40_000
 EVENTS = Options(count=COUNT, keys=100, seed=41, duplicates=0.02, malformed=0.02)
 COMMITS = ("--max-records-per-commit", "800", "-X", f"client.id={CLIENT}")
 QUEUE = 64 << 20
-"""Most a task's producer holds."""
+"""Maximum number of bytes in the queue of a task's producer."""
 
 
 @pytest.fixture

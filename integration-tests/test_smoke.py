@@ -1,4 +1,4 @@
-"""Kafka Streams' smoke test: executors are replaced one after another while the job runs, and no result differs."""
+"""Kafka Streams' smoke test: no result differs although executors are replaced one by one while the job runs."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from tests.dsl import smoke
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(900)]
 
 REPLACED = 6
-"""Each of three executors is replaced twice."""
+"""Number of replacements, by which each of three executors is replaced twice."""
 CLOSING = {partition_of(key.encode(), smoke.TASKS): key for key in map(str, range(50))}
 
 

@@ -1,4 +1,4 @@
-"""A backfill on a real broker, and the job that continues from it, leave what the test driver has after all records."""
+"""A backfill on a real broker and the job that continues from it give the test driver's results for all records."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def driver() -> TestDriver:
 
 
 def encode_records(driver: TestDriver) -> list[Record]:
-    """Return all records as bytes, and have the driver process them."""
+    """Encode all records, process them in the test driver, and return their bytes."""
     given: list[Record] = []
     for topic, key, value, at in records(RECORDS):
         (sub_topology, *_) = (item for item in driver.sub_topologies if topic in item.definition.inputs)
@@ -67,7 +67,7 @@ def produce(settings: KafkaSettings, given: Sequence[Record]) -> None:
 
 
 def as_frames(spark: SparkSession, given: Sequence[Record], folder: Path) -> dict[str, DataFrame | None]:
-    """Return the histories of topics, as Parquet files without offsets."""
+    """Write the history of each topic to Parquet, without offsets, and return it as a DataFrame."""
     frames: dict[str, DataFrame | None] = {}
     for topic in INPUTS:
         rows = [(key, value, at) for name, key, value, at in given if name == topic]
@@ -78,7 +78,7 @@ def as_frames(spark: SparkSession, given: Sequence[Record], folder: Path) -> dic
 
 
 def sent(settings: KafkaSettings) -> dict[str, list[tuple[Any, ...]]]:
-    """Return what the outputs hold."""
+    """Return key, value and timestamp of all records in the output topics."""
     rows: dict[str, list[tuple[Any, ...]]] = defaultdict(list)
     for topic in JOB.outputs:
         with Tail(settings, topic) as tail:

@@ -1,4 +1,4 @@
-"""Spark sorts a history into the order in which a job merges its partitions, each group's rows in its partition."""
+"""Spark sorts a history as a job merges its input partitions, and puts each task group's rows into its partition."""
 
 from __future__ import annotations
 

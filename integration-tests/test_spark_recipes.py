@@ -1,4 +1,4 @@
-"""The recipes of docs/spark.md: a topic and a store as files, a table's topic from a DataFrame."""
+"""The recipes of docs/spark.md work: a topic and a store as files, and a table's topic from a DataFrame."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The exactly-once sink on a real broker: batches and streams, repeated, killed, fenced and refused."""
+"""The exactly-once sink on a real broker writes batches and streams that are repeated, killed, fenced or refused."""
 
 from __future__ import annotations
 
@@ -87,7 +87,7 @@ def test_a_batch_that_spark_repeats_is_not_written_twice(
 def test_a_repeated_batch_that_was_committed_in_part_is_completed(
     spark: SparkSession, settings: KafkaSettings, tmp_path: Path
 ) -> None:
-    """One partition fails in the first run: one of its rows does not fit the schema."""
+    """In the first run, one partition fails because a row raises an error."""
     topic = new_topic(settings, "sink", 2)
     write_files(tmp_path / "in", 1, 100)
     options, checkpoint = options_of(settings, topic), tmp_path / "checkpoint"
@@ -212,7 +212,7 @@ def test_a_killed_attempt_s_open_transaction_is_aborted_by_the_next_one(settings
 
 
 def test_a_killed_task_of_another_partition_blocks_no_batch(settings: KafkaSettings) -> None:
-    """Its transaction has a marker that is neither committed nor aborted, and lasts ten minutes more."""
+    """The killed task leaves an open transaction, with an offset commit, that lasts ten more minutes."""
     topic = new_topic(settings, "sink")
     markers = Markers(settings, topic, new_name("query"))
     PartitionWriter(markers=markers, partition=2, batch=0, run="first").write(records(1))

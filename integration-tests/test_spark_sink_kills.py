@@ -1,4 +1,4 @@
-"""A driver of the sink is killed at random points: no row is lost or duplicated."""
+"""No row is lost or duplicated although a driver of the sink is killed at random points."""
 
 from __future__ import annotations
 

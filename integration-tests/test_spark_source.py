@@ -1,4 +1,4 @@
-"""Topics as DataFrames: batch and streaming reads of a real broker and registry by a real Spark session."""
+"""A real Spark session reads topics of a real broker and registry as batch and streaming DataFrames."""
 
 from __future__ import annotations
 
@@ -203,7 +203,7 @@ def test_bounds_and_filters_choose_offsets(read: Read, settings: KafkaSettings) 
     assert values(startingOffsets="earliest", endingOffsets=json.dumps({topic: {"0": 2}})) == ["0", "1"]
     assert values(startingTimestamp="3000", endingTimestamp="1970-01-01T00:00:05+00:00") == ["3", "4"]
     assert values(startingTimestamp="99000") == []
-    # Kafka takes -1 for the latest offset.
+    # In Kafka's protocol, -1 is the latest offset.
     assert len(values(startingTimestamp="1969-12-31T23:59:59.999Z")) == 10
     assert values(endingTimestamp="1960-01-01T00:00:00Z") == []
     frame = read(topic, valueFormat="string")
@@ -347,7 +347,7 @@ def test_mistakes_say_what_to_write(read: Read, spark: SparkSession, settings: K
         with pytest.raises(PySparkException) as raised:
             read(subscribe, **given).collect()
         assert message in str(raised.value)
-    # Text needs no registry.
+    # Values of text don't need a registry.
     reader = spark.read.format("forebay").options(subscribe=topic, valueFormat="string")
     reader.options(bootstrapServers=settings.bootstrap_servers)
     assert reader.load().count() == 0
@@ -360,7 +360,7 @@ def test_mistakes_say_what_to_write(read: Read, spark: SparkSession, settings: K
 
 
 def test_a_pattern_matches_no_internal_topic(read: Read, settings: KafkaSettings) -> None:
-    # A transaction makes sure that the broker has a topic of its own.
+    # A transaction makes the broker create its internal topic of transactions.
     topic = new_topic(settings, "pattern")
     produce(settings, topic, [b"a"])
     assert any(name.startswith("__") for name in TopicAdmin(settings).names())

@@ -1,4 +1,4 @@
-"""Stores of a job on a real broker, read as DataFrames, equal what the test driver holds."""
+"""Stores of a job on a real broker, read as DataFrames, equal the stores of the test driver."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def produce(settings: KafkaSettings, driver: TestDriver) -> None:
 
 
 def milliseconds(frame: DataFrame, *columns: str) -> list[tuple[Any, ...]]:
-    """Return the rows of columns in order, times in ms."""
+    """Return the values of these columns as sorted rows, with times in ms."""
     times = {name for name, kind in frame.dtypes if kind == "timestamp"}
     chosen = [f"unix_millis({name})" if name in times else name for name in columns]
     return sorted(tuple(row) for row in frame.selectExpr(*chosen).collect())

@@ -1,4 +1,4 @@
-"""SQL as ksqlDB's users write it, on a real broker: a file runs as a job, and is queried by pull and push."""
+"""A file of ksqlDB's SQL runs as a job on a real broker, and is queried by pull and push queries."""
 
 from __future__ import annotations
 
@@ -96,7 +96,7 @@ def wait_for_rows(url: str, sql: str, wanted: list[dict[str, Any]], seconds: flo
 
 
 def write(folder: Path) -> list[str]:
-    """Write the statements and their functions; return the options that name them."""
+    """Write the files of statements and functions, and return the options that name them."""
     file, functions = folder / "first-bar.sql", folder / "functions.py"
     file.write_text(STATEMENTS)
     functions.write_text(FUNCTIONS)
@@ -104,7 +104,7 @@ def write(folder: Path) -> list[str]:
 
 
 def send(settings: KafkaSettings, key: int, click: int) -> None:
-    """Send the statements' input; `key` and `click` are ids of schemas."""
+    """Send the statements' input. `key` and `click` are the schema ids of the topic of clicks."""
     producer = Producer(settings.producer())
     for number, (sensor, area, reading) in enumerate(READINGS):
         value = json.dumps({"AREA": area, "READING": reading})
@@ -123,7 +123,7 @@ def send(settings: KafkaSettings, key: int, click: int) -> None:
 
 
 def check_pushes(url: str) -> None:
-    """Ask push queries of one table, and such as have a topology of their own."""
+    """Run a push query of a table, and push queries that need their own topology."""
     changes = "SELECT * FROM clicks_per_page WHERE page = 'cart' EMIT CHANGES LIMIT 1;"
     assert rows(url, changes, from_beginning=True) == [{"PAGE": "cart", "CLICKS": 1}]
     grouped = "SELECT area, COUNT(*) AS c FROM readings GROUP BY area EMIT CHANGES LIMIT 3;"
@@ -139,7 +139,7 @@ def check_pushes(url: str) -> None:
 def test_a_file_runs_as_a_job_and_is_queried(platform: Platform, tmp_path: Path) -> None:
     endpoints = platform.up()
     settings = settings_of(endpoints)
-    # An external topic with a broker's defaults, unlike those that Forebay creates.
+    # This topic has the broker's defaults, unlike topics that Forebay creates.
     TopicAdmin(settings).create([TopicSpec("sql_readings", 2)])
     registry = SchemaRegistry(settings.registry())
     key, click = (

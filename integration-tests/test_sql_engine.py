@@ -1,4 +1,4 @@
-"""An engine of SQL on a real broker: statements are taken while it runs, kept, and run again after a kill."""
+"""A SQL engine on a real broker accepts and stores statements while it runs, and runs them again after a kill."""
 
 from __future__ import annotations
 
@@ -38,13 +38,13 @@ SECONDS = 150.0
 
 
 class Client:
-    """Sends statements to an engine."""
+    """HTTP client of an engine."""
 
     def __init__(self, process: JobProcess, token: str) -> None:
         self.process = process
         self._token = token
-        process.until(lambda: "statements are taken" in process.text(), "it takes statements")
-        message = next(m for m in process.messages() if "statements are taken" in m)
+        process.until(lambda: "statements are accepted" in process.text(), "it takes statements")
+        message = next(m for m in process.messages() if "statements are accepted" in m)
         self._url = message.split(" at ")[1]
 
     def lines(self, sql: str, token: str | None = None) -> list[dict[str, Any]]:
@@ -61,7 +61,7 @@ class Client:
         return refused.value.code, str(json.loads(refused.value.read())["error"])
 
     def until(self, sql: str, wanted: list[dict[str, Any]]) -> None:
-        """Ask until the answer is what is wanted; while stores are read the answer is 503."""
+        """Repeat the query until it returns the wanted rows. While stores are being read, its status is 503."""
         answer: list[dict[str, Any]] = [{}]
         deadline, reason = time.monotonic() + SECONDS, ""
         while answer != wanted:
@@ -80,7 +80,7 @@ class Client:
 
 @pytest.fixture
 def tokens(tmp_path: Path) -> tuple[str, str]:
-    """Write the tokens of readers and of those who may change something."""
+    """Write the files of the tokens for reading and for changing. Return both tokens."""
     reads, changes = "reads-" + "r" * 16, "changes-" + "c" * 16
     (tmp_path / "reads").write_text(reads)
     (tmp_path / "changes").write_text(changes)
@@ -101,7 +101,7 @@ def engine(platform: Platform, folder: Path, name: str, log: str) -> Iterator[Jo
 
 
 def pause_one(client: Client) -> None:
-    """Pause a query: records that arrive are read when it resumes, and the other queries continue."""
+    """Pause a query. Check that it reads no records meanwhile, and that the other queries continue."""
     client.rows("INSERT INTO doors VALUES ('d', 'open');")
     client.until("SELECT n FROM live_doors WHERE door = 'd';", [{"N": 1}])
     code, reason = client.refusal("PAUSE CTAS_LIVE_COUNTS_2;")
@@ -133,7 +133,7 @@ def test_statements_are_taken_kept_and_taken_back(platform: Platform, tmp_path: 
         printed = client.rows("PRINT 'live_readings' FROM BEGINNING INTERVAL 2 LIMIT 1;")
         assert [(row["key"], json.loads(row["value"])) for row in printed] == [("s-1", {"READING": 45.0})]
 
-        # A change of which one statement is wrong changes nothing.
+        # A request with one invalid statement changes nothing.
         code, reason = client.refusal(COUNTED + "CREATE TABLE bad AS SELECT nothing FROM readings GROUP BY sensor;")
         assert (code, "there is no column NOTHING" in reason) == (400, True)
         other = COMPUTED.replace("CREATE", "CREATE OR REPLACE").replace("AS avg", "AS avg, COUNT(*) AS n")
@@ -144,14 +144,14 @@ def test_statements_are_taken_kept_and_taken_back(platform: Platform, tmp_path: 
         client.rows(OTHER + COUNTED + "INSERT INTO readings VALUES ('s-2', 7.0);")
         process.kill()
 
-    # The engine was killed while its job changed: the statement was accepted, so it is there.
+    # The engine was killed while its job restarted. The statement was accepted before, so it is in effect.
     with engine(platform, tmp_path, "live-shop", "second.log") as process:
         client = Client(process, changes)
         assert client.names() == ["LIVE_AVG", "LIVE_DOORS", "LIVE_COUNTS"]
         client.rows("INSERT INTO readings VALUES ('s-1', 1.0);")
         client.until("SELECT avg FROM live_avg WHERE sensor = 's-1';", [{"AVG": 46.0}])
         client.until("SELECT n FROM live_counts WHERE sensor = 's-1';", [{"N": 1}])
-        # The record of the request that the engine was killed after is there, for the query of this request.
+        # The query also processes the record that was inserted by the last request before the kill.
         client.until("SELECT n FROM live_counts WHERE sensor = 's-2';", [{"N": 1}])
         pause_one(client)
         assert client.rows("PAUSE ALL;") == [{"statement": "PAUSE ALL", "result": "paused"}]

@@ -1,4 +1,4 @@
-"""Spark starts faster with an archive of its classes, and with workers that import the installed pyspark."""
+"""Spark starts faster with a class data archive, and with workers that import the installed pyspark."""
 
 from __future__ import annotations
 
@@ -76,11 +76,19 @@ def start_spark(folder: Path, java_options: str, script: str = SESSION) -> subpr
     )
 
 
+@pytest.fixture(scope="module")
+def archive(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return a new class data archive. It takes half a minute to build, and no test changes it."""
+    archive = tmp_path_factory.mktemp("archive") / "own" / "spark.jsa"
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("PYTHONPATH", PYTHON_PATH)
+        build(archive)
+    return archive
+
+
 @pytest.mark.timeout(600)
-def test_the_jvm_takes_spark_s_classes_from_the_archive(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("PYTHONPATH", PYTHON_PATH)
-    archive, loaded = tmp_path / "own" / "spark.jsa", tmp_path / "loaded.log"
-    build(archive)
+def test_the_jvm_takes_spark_s_classes_from_the_archive(tmp_path: Path, archive: Path) -> None:
+    loaded = tmp_path / "loaded.log"
     assert list(archive.parent.iterdir()) == [archive]
     done = start_spark(tmp_path, f"-XX:SharedArchiveFile={archive} -Xlog:class+load:file={loaded}")
     assert done.stdout == "5\n", done.stderr
@@ -90,10 +98,11 @@ def test_the_jvm_takes_spark_s_classes_from_the_archive(tmp_path: Path, monkeypa
 
 
 @pytest.mark.timeout(600)
-def test_an_executor_s_jvm_takes_classes_from_the_same_archive(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_executor_s_jvm_takes_classes_from_the_same_archive(
+    tmp_path: Path, archive: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setenv("PYTHONPATH", PYTHON_PATH)
-    archive, loaded = tmp_path / "spark.jsa", tmp_path / "loaded.log"
-    build(archive)
+    loaded = tmp_path / "loaded.log"
     java, *rest = java_command("127.0.0.1", "none", "127.0.0.1", "none-0", "256m", {})
     results = [part for part in rest if not part.startswith("-XX:SharedArchiveFile")]
     given = [f"-XX:SharedArchiveFile={archive}", f"-Xlog:class+load:file={loaded}"]

@@ -1,4 +1,4 @@
-"""A store of a live topic with a changed declaration is refused, forecast, then converted without losing a record."""
+"""A changed store declaration is refused, forecast, and then converted without losing a record of the live topic."""
 
 from __future__ import annotations
 
@@ -131,7 +131,7 @@ SERVICE = Service(
 
 
 class Dishes:
-    """The service in a folder of its own, its commands and its topics."""
+    """A service in a separate folder, with its commands and its topics."""
 
     def __init__(self, folder: Path, endpoints: Endpoints) -> None:
         self.folder = folder
@@ -158,7 +158,7 @@ class Dishes:
         return subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
 
     def upgrade_killed_before_its_snapshot(self) -> None:
-        """Convert the rows, and kill all processes once that is committed, before the snapshot is written."""
+        """Convert the rows, and kill all processes after this is committed but before the snapshot is written."""
         armory = Armory(self.folder / "armory")
         armory.directory.mkdir(exist_ok=True)
         armory.arm(Armed(Point.BEFORE_SNAPSHOT, Action.STALL, seconds=600.0))
@@ -199,7 +199,7 @@ class Dishes:
         self.succeed("run", "dish-prices", "--trigger", "available-now")
 
     def send(self, *events: tuple[str, int, int]) -> None:
-        """Write (dish, cents, timestamp); a record without cents is a query."""
+        """Write events (dish, cents, timestamp)."""
         producer = Producer(self.settings.producer())
         schema, number = parse(CONTRACTS["DishEvent"]), self._register()
         for dish, cents, timestamp in events:

@@ -1,4 +1,4 @@
-"""`forebay tail` on real topics: committed records only, decoded, from any offset, to the end or continuously."""
+"""`forebay tail` shows committed records of real topics, decoded, from any offset, to the end or continuously."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ class Feed:
         self.producer.init_transactions(30)
 
     def write(self, *pages: str, commit: bool = True) -> None:
-        """Write one record (key u<page>) for each page in one transaction; its time is 1000 ms x the page's length."""
+        """Write a transaction with a record (key u<page>, time 1000 ms per character) for each page."""
         self.producer.begin_transaction()
         for page in pages:
             activity = UserActivity("e", "u", "click", "s", 5, 1000 * len(page), page)
@@ -56,7 +56,7 @@ class Feed:
         self._await_markers()
 
     def _await_markers(self) -> None:
-        """Wait for the transaction's markers, which the coordinator writes after it has answered the commit."""
+        """Wait for the transaction's markers, which the coordinator writes after its response to the commit."""
         place = TopicPartition(self.topic, 0)
         ends: set[int] = set()
         deadline = time.monotonic() + 30

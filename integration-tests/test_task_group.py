@@ -1,4 +1,4 @@
-"""A task group with a real broker, without Spark: ownership, completion of a snapshot, purging."""
+"""A task group runs with a real broker, without Spark: ownership, completion of a snapshot, purging."""
 
 from __future__ import annotations
 
@@ -82,7 +82,7 @@ POINTS: dict[str, tuple[object, str]] = {
 def test_a_worker_whose_producer_is_fenced_ends_wherever_its_transaction_is(
     bench: Bench, monkeypatch: pytest.MonkeyPatch, point: str
 ) -> None:
-    """Any fatal error of a producer means fencing, not only that of the first failing call."""
+    """Every fatal error of a producer is treated as fencing, whichever call reports it."""
     feed(bench, 1)
     zombie = LoopWorker(bench).open()
     zombie.until(zombie.cycle)

@@ -1,4 +1,4 @@
-"""Kafka Streams' broker bounce tests: of three brokers one after another ends while a job runs."""
+"""Kafka Streams' broker bounce tests: while a job runs, three brokers are stopped or killed, singly or all at once."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ from service_bench import ServiceBench
 from three_brokers import Node, ThreeBrokers
 
 from forebay.codec import Unavailable
-from forebay.kafka.ends import Place, partition_ends
-from forebay.kafka.patience import keep_trying
+from forebay.kafka.partition_ends import Place, partition_ends
+from forebay.kafka.retrying import keep_trying
 from forebay.platform import Platform
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(1800)]
@@ -43,7 +43,7 @@ def brokers(platform: Platform, tmp_path_factory: pytest.TempPathFactory) -> Ite
 
 
 class Run:
-    """A job under load, and its progress."""
+    """A job under load, whose positions are watched."""
 
     def __init__(self, brokers: ThreeBrokers, service: str, application: str, folder: Path) -> None:
         self.brokers, self.service = brokers, service
@@ -54,13 +54,13 @@ class Run:
         self.until_committed(20)
 
     def until_committed(self, count: int) -> None:
-        """Wait for so many more commits of tasks."""
+        """Wait for this number of further commits of tasks."""
         wanted = self.sampler.commits() + count
         self.job.until(lambda: self.sampler.commits() >= wanted, f"{count} more commits")
         assert self.sampler.failure is None
 
     def check(self) -> None:
-        """Process what is left, and compare all results with the replay of the input."""
+        """Process the remaining records, and compare all results with the replay of the input."""
         self.load.close()
         assert self.job.terminate() == 0
         self.bench.drain(*COMMITS)
@@ -72,14 +72,14 @@ class Run:
         assert open_transactions(self.bench.settings, topics) == {}
 
     def close(self) -> None:
-        """End what still runs."""
+        """End the load and all processes that still run."""
         self.load.close()
         self.sampler.close()
         self.bench.close()
 
 
 def node_in(role: str, run: Run, number: int) -> Node:
-    """Return the broker with a role for the job; the leader is that of a partition by number."""
+    """Return the broker with a role for the job. `number` selects the partition whose leader is returned."""
     if role == "controller":
         return run.brokers.controller()
     if role == "coordinator":
@@ -139,7 +139,7 @@ def test_a_job_that_starts_without_brokers_waits_for_them(brokers: ThreeBrokers,
 
 
 class Connects(logging.Handler):
-    """Counts a client's attempts to connect."""
+    """Log handler that counts a client's attempts to connect."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -179,5 +179,5 @@ def test_an_admin_client_connects_once_a_second_to_a_broker_that_is_away(brokers
     brokers.up()
     assert answers == [before]
     assert seconds > 2, "the broker was not missed"
-    # Attempts to both addresses of the broker: that of bootstrap.servers, and that of its metadata.
+    # The client tries both addresses of the broker: that in bootstrap.servers, and that in the metadata.
     assert 0 < connects.count <= 3 * seconds + 10, f"{connects.count} attempts in {seconds:.0f} s"

@@ -1,4 +1,4 @@
-"""Topics on the real broker: created once, compared with their declarations, described, deleted."""
+"""Topics are created once on a real broker, compared with their declarations, described, and deleted."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""If a topic is deleted or recreated under a running job, the job stops, and its message names the topic."""
+"""If a topic is deleted or recreated while a job runs, the job stops with a message that names the topic."""
 
 from __future__ import annotations
 

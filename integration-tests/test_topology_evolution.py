@@ -99,7 +99,7 @@ def test_releases_of_a_topology_lose_and_repeat_nothing(
     def release(name: str) -> None:
         module.write_text(MODULE.format(operators="\n    ".join(RELEASES[name])))
 
-    release("operators and a part added")  # which has all topics
+    release("operators and a part added")  # this release has all topics
     with own_service(SERVICE, "evolution_topology", TASKS, endpoints, tmp_path) as service:
         topics = [topic.name for topic in find_service(SERVICE).topics(SERVICE, TASKS)]
         environment = {**service.environment, "PYTHONDONTWRITEBYTECODE": "1"}
@@ -131,7 +131,7 @@ def test_releases_of_a_topology_lose_and_repeat_nothing(
         wanted = Counter((value or b"").decode() for _, _, value, _ in sent)
         counts, letters = counts_by_key(settings, COUNTS), counts_by_key(settings, LETTERS)
         assert counts == {word: [*range(1, total + 1)] for word, total in wanted.items()}
-        # Those of the first release, and of the release without this part, are not counted.
+        # Records of the first release, and of the release without this part, are not counted.
         assert letters == {letter: [*range(1, len(of_letter) + 1)] for letter, of_letter in letters.items()}
         assert 100 < sum(map(len, letters.values())) < len(sent)
         assert open_transactions(settings, topics) == {}

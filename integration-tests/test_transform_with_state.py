@@ -1,4 +1,4 @@
-"""A class for PySpark's transformWithState on a broker: killed and restarted, each visit and timer counts once."""
+"""A job with a class for PySpark's transformWithState is killed and restarted. Each visit and timer counts once."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from tests.stateful.page_service import COMMANDS, write_service
 
 USERS = [f"user-{number}" for number in range(8)]
 EARLIER = 100
-"""Earlier visits of the first two users, as initial state says."""
+"""Number of earlier visits of the first two users, in the initial state."""
 ROUNDS = 6
 
 

@@ -1,4 +1,4 @@
-"""Before a rescale, the records that wait in repartition topics of removed sub-topologies are looked up."""
+"""A rescale detects unread records in the repartition topics of removed sub-topologies."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from own_topics import new_topic, settings_of, write
 
 from forebay.kafka.settings import KafkaSettings
 from forebay.platform import Platform
-from forebay.runtime.maintenance.unread import places_with_records
+from forebay.runtime.maintenance.unread_repartitions import places_with_records
 from forebay.runtime.protocol.times import TaskTime, data_headers, time_headers
 
 

@@ -1,4 +1,4 @@
-"""A job of views loses its checkpoint and changes its number of tasks: rows and totals equal the replay's."""
+"""A job with views loses its checkpoint and changes its number of tasks. Rows and totals equal the replay's."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ START_MS = 1_735_689_600_000
 
 
 class Views(ServiceBench):
-    """sensor-views, fed without repetitions, so that the number of tasks does not affect what counts."""
+    """sensor-views with an input without repetitions, so that all task counts process the same records."""
 
     def feed(self, seed: int) -> None:
         start_ms = START_MS + seed * 300_000
         self.produce(Options(count=3_000, keys=60, seed=seed, out_of_order=0.1, start_ms=start_ms, event_rate=20))
 
     def check(self, tasks: int) -> None:
-        """Compare the stores' rows, each in its task."""
+        """Compare the stores' rows with the replay, and check that each row is in its task."""
         records = [record for records in self.read_input().records.values() for record in records]
         _, wanted = replay.replay(records)
         for view, totals in wanted.items():

@@ -1,4 +1,4 @@
-"""`forebay wait` with a real broker and registry."""
+"""`forebay wait` waits for a broker, a registry and a topic, and names what is missing when its time is over."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A Kafka cluster of three brokers on the loopback address; each is a controller, too."""
+"""A Kafka cluster of three brokers, which are also controllers, on the loopback address."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ _REPLICATED = {
     "transaction.state.log.replication.factor": 3,
     "transaction.state.log.min.isr": 2,
     "unclean.leader.election.enable": "false",
-    # A killed broker's leaderships move after this time.
+    # Time after which other brokers become the leaders of a killed broker's partitions.
     "broker.session.timeout.ms": 6_000,
     "controlled.shutdown.enable": "true",
     "log.retention.ms": -1,
@@ -50,7 +50,7 @@ class Node:
     process: psutil.Popen | None = None
 
     def start(self) -> None:
-        """Start it, without waiting until it answers."""
+        """Start the broker, without waiting until it responds."""
         output: IO[bytes]
         with (self.home / "broker.log").open("ab") as output:
             self.process = psutil.Popen(
@@ -58,18 +58,18 @@ class Node:
             )
 
     def end(self, *, clean: bool) -> None:
-        """Shut it down, which moves its leaderships first, or kill it."""
+        """Shut the broker down, so that others first become leaders of its partitions, or kill it."""
         assert self.process is not None
         self.process.send_signal(signal.SIGTERM if clean else signal.SIGKILL)
         self.process.wait(90)
 
 
 class ThreeBrokers:
-    """The cluster. Topics have three copies, of which two must have a record before it counts as written.
+    """The cluster. Topics have three replicas, of which two must store a record before it is acknowledged.
 
     Args:
-        folder: for data and logs.
-        registry: address of the schema registry that the tests use.
+        folder: Folder for data and logs.
+        registry: Address of the schema registry that the tests use.
     """
 
     def __init__(self, folder: Path, registry: str) -> None:
@@ -84,7 +84,7 @@ class ThreeBrokers:
         }
 
     def up(self) -> Endpoints:
-        """Start the brokers that don't run, and wait until all three answer."""
+        """Start the brokers that don't run, and wait until all three respond."""
         for node in self.nodes.values():
             if node.process is None or not node.process.is_running():
                 node.start()
@@ -98,7 +98,7 @@ class ThreeBrokers:
                 node.end(clean=False)
 
     def bounce(self, node: Node, *, clean: bool) -> None:
-        """End a broker, start it again, and wait until it has caught up."""
+        """Restart a broker, and wait until it has caught up."""
         node.end(clean=clean)
         node.start()
         self.until_complete()

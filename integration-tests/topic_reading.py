@@ -1,4 +1,4 @@
-"""Topics as a test sees them: every record up to the end, decoded without the library's own serde."""
+"""Reading of topics in tests. Records are decoded without the library's own serde."""
 
 from __future__ import annotations
 
@@ -20,22 +20,22 @@ POSITION = b"\x01position"
 """Key of a task's position in its internal changelog."""
 
 Positions = dict[tuple[str, int], dict[str, Any]]
-"""What the tasks' commits last said of themselves, by their internal changelogs' topic and partition."""
+"""Latest positions of tasks, by topic and partition of their internal changelogs."""
 
 Markers = dict[int, dict[str, Any]]
-"""What the transactions of a job committed last, by input partition."""
+"""Latest committed offsets of a job's marker group, by input partition."""
 
 
 def headers_of(message: Message) -> list[tuple[str, bytes | None]]:
-    """Return a consumed record's headers, typed: the client's annotation is the union of all accepted types."""
+    """Return the headers of a consumed record with their actual type, because the client's annotation is wider."""
     return cast("list[tuple[str, bytes | None]]", message.headers() or [])
 
 
 def read_topic(settings: KafkaSettings, topic: str, **overrides: Any) -> dict[int, list[Message]]:
     """Return the committed records up to the topic's current end, or some beyond it, by partition, in order of offset.
 
-    A partition that is written all the time may never be reported as read to its end; a record behind the initial end
-    is as good a sign.
+    The end of a partition may never be reported if it is written all the time. A record after the initial end is
+    therefore sufficient.
     """
     consumer = Consumer(settings.consumer(**{"group.id": "tests-reading", **overrides}))
     partitions = consumer.list_topics(topic, 10).topics[topic].partitions
@@ -59,9 +59,9 @@ def read_topic(settings: KafkaSettings, topic: str, **overrides: Any) -> dict[in
 
 
 def _wait_for_markers(settings: KafkaSettings, consumer: Consumer, places: list[TopicPartition]) -> None:
-    """Wait until what was committed is readable: a broker writes a transaction's markers after it has answered.
+    """Wait until committed records are readable, because a broker writes a transaction's markers after its response.
 
-    A transaction that stays open for two seconds is left open on purpose.
+    A transaction that remains open for two seconds is considered intentionally open.
     """
     everything = Consumer(settings.consumer(**{"group.id": "tests-ends", "isolation.level": "read_uncommitted"}))
     ends = [_end(everything, place) for place in places]
@@ -74,7 +74,7 @@ def _wait_for_markers(settings: KafkaSettings, consumer: Consumer, places: list[
 
 
 def _end(consumer: Consumer, place: TopicPartition) -> int:
-    """Return where a partition ends; a topic that was just recreated may have no leader for a moment."""
+    """Return the end of a partition. Wait if a topic that was just recreated has no leader yet."""
     deadline = time.monotonic() + 30
     while True:
         try:
@@ -98,7 +98,7 @@ def fold(messages: list[Message]) -> dict[bytes, bytes]:
 
 
 class MarkerWatch:
-    """Reads a job's markers, and fails if one goes back."""
+    """Reader of a job's markers, which fails if an offset decreases."""
 
     def __init__(self, settings: KafkaSettings, application: str, topic: str, partitions: int) -> None:
         self._consumer = Consumer(settings.consumer(**{"group.id": f"{application}-marker"}))
@@ -121,14 +121,14 @@ class MarkerWatch:
 
 
 class UndecodableError(Exception):
-    """These bytes can't be decoded as a record of our schema."""
+    """The bytes can't be decoded as a record of the expected schema."""
 
 
 class PositionWatch:
-    """Follows the positions in a job's internal changelogs, and fails if one goes back.
+    """Reader of the positions in a job's internal changelogs, which fails if a position decreases.
 
     Args:
-        places: topic and partition of each task's internal changelog.
+        places: Topic and partition of each task's internal changelog.
     """
 
     def __init__(self, settings: KafkaSettings, places: Iterable[tuple[str, int]]) -> None:
@@ -141,7 +141,7 @@ class PositionWatch:
     def read(self) -> Positions:
         """Return the newest committed position of each task that has one, by its changelog's topic and partition.
 
-        The newest position is that at the time of the call; a job that commits all the time has no last one.
+        The newest position is that at the time of the call, because a job may commit all the time.
         """
         ends = {place: self._end(*place) for place in self._existing()}
         while any(self._read.get(place, -1) + 1 < end for place, end in ends.items()):
@@ -167,9 +167,9 @@ class PositionWatch:
         self._consumer.close()
 
     def _existing(self) -> list[tuple[str, int]]:
-        """Return the places whose topics exist, or none without a broker.
+        """Return the places whose topics exist, or an empty list if the broker is unreachable.
 
-        For a topic that does not exist, the client would wait a second; the job would be far ahead by then.
+        For a topic that does not exist, the client would wait a second. By then, the job would be far ahead.
         """
         if len(self._read) == len(self._places):
             return self._places
@@ -180,7 +180,7 @@ class PositionWatch:
         return [(topic, partition) for topic, partition in self._places if topic in topics]
 
     def _end(self, topic: str, partition: int) -> int:
-        """Return where a changelog ends; 0 if it has no leader or the broker is unreachable."""
+        """Return the end offset of a changelog, or 0 if it has no leader or the broker is unreachable."""
         try:
             return int(self._consumer.get_watermark_offsets(TopicPartition(topic, partition), 1)[1])
         except KafkaException:
@@ -234,5 +234,5 @@ class Decoder:
 
 
 def parse(text: str) -> Any:
-    """Return a schema as fastavro wants it."""
+    """Return a schema in the form that fastavro expects."""
     return fastavro.parse_schema(json.loads(text), named_schemas={})

@@ -2,11 +2,11 @@
 
 Environment:
     FOREBAY_E2E: if set, these tests are collected.
-    E2E_TAG: tag of images that are in the cluster already; without it they are built and loaded.
+    E2E_TAG: tag of images that are already in the cluster. If unset, images are built and loaded.
     E2E_LOAD: command that loads images into the cluster (default: kind load docker-image).
-    BASE: base image of the built images, in place of the Dockerfile's.
-    E2E_OBJECT_STORE: if set, test_object_store.py is collected, too; its image has an object store's jars (690 MB
-    more). E2E_OBJECT_STORE_TAG: tag of its images that are in the cluster already (forebay with jars, forebay-s3).
+    BASE: base image of the built images, instead of that of the Dockerfile.
+    E2E_OBJECT_STORE: if set, test_object_store.py is also collected. Its image has an object store's jars (690 MB
+    more). E2E_OBJECT_STORE_TAG: tag of its images that are already in the cluster (forebay with jars, forebay-s3).
     E2E_FAILURES: folder for logs, events and descriptions if a test fails (default: e2e-failures).
 """
 

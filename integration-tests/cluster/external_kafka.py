@@ -22,11 +22,11 @@ _FILES = "/etc/kafka"
 
 
 class ExternalKafka:
-    """A pod with broker and registry; unencrypted listeners are on its loopback address, for the administrator.
+    """A pod with broker and registry. Unencrypted listeners for the administrator are on its loopback address.
 
     Args:
-        folder: for the certificates.
-        login: the registry's, user:password.
+        folder: Folder for the certificates.
+        login: Login of the registry in the form user:password.
     """
 
     def __init__(self, namespace: Namespace, tag: str, folder: Path, login: str) -> None:

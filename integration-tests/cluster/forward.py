@@ -21,7 +21,7 @@ def free_port() -> int:
 
 
 class Forward:
-    """kubectl port-forward to a pod; it is started again when the pod is replaced."""
+    """`kubectl port-forward` to a pod, which is restarted when the pod is replaced."""
 
     def __init__(self, namespace: Namespace, pod: str, local: int, remote: int) -> None:
         self.port = local
@@ -32,7 +32,7 @@ class Forward:
         self._thread.start()
 
     def wait(self) -> None:
-        """Wait until the pod answers."""
+        """Wait until the pod responds."""
         poll_until(self._answers, f"{' '.join(self._command)} answers", 120)
 
     def close(self) -> None:

@@ -1,4 +1,4 @@
-"""The images under test, in the cluster."""
+"""Building of the images under test, and loading into the cluster."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _S3_JARS = "JARS=org.apache.hadoop:hadoop-aws:3.5.0"
 
 
 def tag_in_cluster() -> str:
-    """Build the images and load them into the cluster, or use those that E2E_TAG names; return their tag."""
+    """Return the tag of images in the cluster. Build and load them, unless E2E_TAG names existing ones."""
     given = os.environ.get("E2E_TAG")
     if given:
         return given
@@ -25,7 +25,7 @@ def tag_in_cluster() -> str:
 
 
 def tagged_anew(name: str, tag: str) -> str:
-    """Give an image of the cluster another tag, and return it."""
+    """Add another tag to an image in the cluster, and return the tag."""
     another = f"{tag}-{uuid.uuid4().hex[:4]}"
     run("docker", "tag", f"{name}:{tag}", f"{name}:{another}")
     load(f"{name}:{another}")
@@ -33,7 +33,7 @@ def tagged_anew(name: str, tag: str) -> str:
 
 
 def with_other_code(tag: str) -> str:
-    """Return an image in the cluster whose workers and those of `tag` can't read each other's messages."""
+    """Return the tag of a new image, whose workers and those of `tag` can't read each other's messages."""
     other = f"{tag}-{uuid.uuid4().hex[:4]}"
     given = Path(__file__).with_name("other_code.dockerfile").read_text()
     _build(f"forebay:{other}", "--build-arg", f"IMAGE=forebay:{tag}", "-", given=given)
@@ -41,7 +41,7 @@ def with_other_code(tag: str) -> str:
 
 
 def object_store_tag_in_cluster() -> str:
-    """Return images with an object store's jars and forebay-s3; E2E_OBJECT_STORE_TAG names existing ones."""
+    """Return the tag of forebay with an object store's jars and of forebay-s3, or E2E_OBJECT_STORE_TAG if it is set."""
     given = os.environ.get("E2E_OBJECT_STORE_TAG")
     if given:
         return given

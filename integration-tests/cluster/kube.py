@@ -1,4 +1,4 @@
-"""kubectl, helm and docker as functions; KUBECONFIG selects the cluster."""
+"""kubectl, helm and docker as functions. KUBECONFIG selects the cluster."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ CHARTS = ROOT / "charts"
 
 
 class CommandFailed(AssertionError):
-    """A command's exit code was not 0; the message has its output."""
+    """A command failed. The message contains its exit code and output."""
 
 
 def run(*command: str, seconds: float = 120.0, check: bool = True, given: str | None = None) -> str:
-    """Run a command with `given` as its input, and return its output. Raises CommandFailed."""
+    """Run a command with the input `given`, and return its output. Raises CommandFailed."""
     done = subprocess.run(command, capture_output=True, text=True, timeout=seconds, check=False, cwd=ROOT, input=given)
     if check and done.returncode:
         raise CommandFailed(f"{shlex.join(command)} failed with {done.returncode}:\n{done.stdout}{done.stderr}")
@@ -46,13 +46,13 @@ class Background:
         self._process = subprocess.Popen(command, stdout=self._output, stderr=subprocess.STDOUT, cwd=ROOT)
 
     def output(self) -> str:
-        """Return its output so far."""
+        """Return the output so far."""
         self._output.flush()
         size = os.fstat(self._output.fileno()).st_size
         return os.pread(self._output.fileno(), size, 0).decode()
 
     def wait(self, seconds: float) -> int:
-        """Return its exit code once it has ended. Raises subprocess.TimeoutExpired."""
+        """Wait for the end and return the exit code. Raises subprocess.TimeoutExpired."""
         return self._process.wait(seconds)
 
     def close(self) -> None:
@@ -80,7 +80,7 @@ class Namespace:
         return run("kubectl", "-n", self.name, *arguments, seconds=seconds, check=check)
 
     def get(self, *arguments: str) -> dict[str, Any]:
-        """Return objects as kubectl's JSON."""
+        """Return the JSON output of `kubectl get`."""
         return dict(json.loads(self.kubectl("get", *arguments, "-o", "json")))
 
     def create(self, *objects: dict[str, Any]) -> None:
@@ -98,7 +98,7 @@ class Namespace:
         return pod and self.kubectl("get", "pod", pod, "--ignore-not-found", "-o", "jsonpath={.metadata.uid}")
 
     def is_ready(self, pod: str) -> bool:
-        """Return whether there is a pod of that name that is ready."""
+        """Return whether a pod of that name exists and is ready."""
         if not pod:
             return False
         path = '{.status.conditions[?(@.type=="Ready")].status}'
@@ -118,13 +118,13 @@ class Namespace:
         return b64decode(self.get("secret", name)["data"][key]).decode()
 
     def last_words(self, pod: str) -> str:
-        """Return what `kubectl describe` shows of a terminated container of a pod: the end of its log."""
+        """Return the termination message of a pod's first container, which is the end of its log."""
         paths = ("lastState", "state")
         template = "".join(f"{{.status.containerStatuses[0].{path}.terminated.message}}" for path in paths)
         return self.kubectl("get", "pod", pod, "--ignore-not-found", "-o", f"jsonpath={template}", check=False)
 
     def readiness(self, pod: str, container: str = "driver") -> str:
-        """Return the answer of a job's /readyz, or "" without an answer."""
+        """Return the response of a job's /readyz, or "" if it does not respond."""
         ask = (
             "import urllib.request as u, urllib.error as e\n"
             "try: print(u.urlopen('http://127.0.0.1:8080/readyz').read().decode())\n"
@@ -137,7 +137,7 @@ class Namespace:
         return run("helm", "-n", self.name, *arguments, seconds=seconds, check=check)
 
     def keep(self, folder: Path) -> None:
-        """Write pods' logs, descriptions and the events into a folder."""
+        """Write the events, and the descriptions and logs of pods, into a folder."""
         folder.mkdir(parents=True, exist_ok=True)
         (folder / "events.txt").write_text(self.kubectl("get", "events", "--sort-by=.lastTimestamp", check=False))
         (folder / "pods.txt").write_text(self.kubectl("describe", "pods,pvc,statefulsets,deployments", check=False))

@@ -1,4 +1,4 @@
-"""Objects that tests create next to a release; their pods pass the Restricted standard."""
+"""Kubernetes objects that tests create in addition to a release. Their pods satisfy the Restricted standard."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ def secret(name: str, data: dict[str, str]) -> dict[str, Any]:
 
 
 def headless_service(name: str, ports: dict[str, int]) -> dict[str, Any]:
-    """Return a Service for the pod of the same name, ready or not."""
+    """Return a headless Service for the pod of the same name, whether or not it is ready."""
     spec = {
         "clusterIP": "None",
         "publishNotReadyAddresses": True,
@@ -29,7 +29,7 @@ def pod(name: str, containers: list[dict[str, Any]], secrets: dict[str, str] | N
     """Return a pod whose containers share /tmp.
 
     Args:
-        secrets: Secrets mounted into all containers: name, path.
+        secrets: Paths at which Secrets are mounted into all containers, by name of the Secret.
     """
     mounted = secrets or {}
     mounts = [{"name": volume, "mountPath": path} for volume, path in {"tmp": "/tmp", **mounted}.items()]
@@ -51,7 +51,7 @@ def pod(name: str, containers: list[dict[str, Any]], secrets: dict[str, str] | N
 
 
 def container(name: str, image: str, probed: int | None = None, **more: Any) -> dict[str, Any]:
-    """Return a container; it is ready once it listens at the port `probed`."""
+    """Return a container that is ready once it listens on the port `probed`."""
     probe = {"tcpSocket": {"port": probed}, "periodSeconds": 2, "timeoutSeconds": 5}
     return {
         "name": name,

@@ -1,4 +1,4 @@
-"""An S3 server made for tests, as a pod, and the values of a service whose checkpoint is there."""
+"""An S3 server for tests that runs as a pod, and the values of a service with its checkpoint there."""
 
 from __future__ import annotations
 
@@ -19,15 +19,15 @@ _CLIENT = f"import boto3; s3 = boto3.client('s3', endpoint_url='http://127.0.0.1
 
 @dataclass(frozen=True, slots=True)
 class ObjectStore:
-    """The server in a namespace; its objects are lost with its pod."""
+    """The server in a namespace. Its objects are lost with its pod."""
 
     namespace: Namespace
 
     def start_for(self, service: str, tag: str) -> list[str]:
-        """Run the server, create bucket and Secret; return helm's values for a service with its checkpoint there.
+        """Run the server, create bucket and Secret, and return helm's values for a service with its checkpoint there.
 
         Args:
-            tag: of the server's image, and of the service's, which holds the jars.
+            tag: Tag of the images of the server and of the service, which contains the jars.
         """
         server = container(POD, f"forebay-s3:{tag}", PORT)
         self.namespace.create(pod(POD, [server]), headless_service(POD, {"http": PORT}), secret(SECRET, KEYS))
@@ -52,5 +52,5 @@ class ObjectStore:
 
 
 def _escape(name: str) -> str:
-    """Return a name escaped for helm's --set, in which a dot begins another level."""
+    """Return a name escaped for helm's --set, in which a dot separates levels."""
     return name.replace(".", r"\.")

@@ -10,7 +10,7 @@ from urllib.parse import parse_qs, urlsplit
 
 
 class OciRegistry:
-    """Holds pushed artefacts; `address` is its host and port."""
+    """Server that stores pushed artefacts. `address` is its host and port."""
 
     def __init__(self) -> None:
         blobs: dict[str, bytes] = {}

@@ -1,4 +1,4 @@
-"""Wait for conditions in a cluster."""
+"""Polling of conditions in a cluster."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ _NOT_NOW = (CommandFailed, KafkaException, subprocess.TimeoutExpired)
 def poll_until(
     check: Callable[[], T], description: str | Callable[[], str], seconds: float = 120.0, every: float = 0.5
 ) -> T:
-    """Return the result of `check` once it is true; fail the test with the description after `seconds`.
+    """Return the result of `check` once it is true. After `seconds`, fail the test with the description.
 
-    An unreachable API server or broker counts as false. A description that is a function is called on failure.
+    An unreachable API server or broker counts as false. If the description is a function, it is called on failure.
     """
     deadline = time.monotonic() + seconds
     while True:

@@ -23,10 +23,10 @@ ALL = tuple(part.name for part in parts())
 
 @dataclass(slots=True)
 class Load:
-    """A bounded, seeded run of the chart's producer; its events happen in hour `seed` of a day.
+    """A bounded, seeded run of the chart's producer, whose events happen in hour `seed` of a day.
 
-    Within one release seeds must grow: sessions of an older hour would be closed by the wall clock, which the replay
-    does not know.
+    Seeds must increase within one release. Otherwise sessions of an older hour would be closed by the wall clock, which
+    the replay does not know.
     """
 
     seed: int
@@ -34,7 +34,7 @@ class Load:
     rate: int = 0
 
     def values(self, producer: str) -> list[str]:
-        """Return helm's arguments."""
+        """Return the values of the chart `producer`."""
         given = {
             "enabled": "true",
             "count": self.count,
@@ -61,13 +61,13 @@ class ClusterBench(ServiceBench):
 
 @dataclass(slots=True)
 class Release:
-    """A release in a namespace of its own.
+    """A release in a separate namespace.
 
     Args:
-        service: its alias in the umbrella chart.
-        producer: that of the topic it reads.
-        settings: what all upgrades share.
-        name: the release's.
+        service: Alias of the service in the umbrella chart.
+        producer: Alias of the producer for the topic that the service reads.
+        settings: Values that all upgrades share.
+        name: Name of the release.
     """
 
     namespace: Namespace
@@ -80,16 +80,16 @@ class Release:
 
     @property
     def driver(self) -> str:
-        """The driver's newest pod that is not ending; "" while there is none."""
+        """The name of the driver's newest pod that is not terminating, or "" if there is no such pod."""
         return next(reversed(self.pods("driver")), "")
 
     @property
     def executors(self) -> str:
-        """The executors' Deployment."""
+        """The name of the executors' Deployment."""
         return f"{self.name}-{self.service}-executor"
 
     def pods(self, component: str) -> list[str]:
-        """Return a component's pods that are not ending, the oldest first."""
+        """Return the names of a component's pods that are not terminating, the oldest first."""
         own = f"app.kubernetes.io/name={self.service},app.kubernetes.io/instance={self.name}"
         items = self.namespace.get("pods", "-l", f"{own},app.kubernetes.io/component={component}")["items"]
         metadata = [item["metadata"] for item in items if "deletionTimestamp" not in item["metadata"]]
@@ -97,11 +97,11 @@ class Release:
         return [one["name"] for one in sorted(metadata, key=lambda one: (one["creationTimestamp"], one["name"]))]
 
     def executor(self) -> str:
-        """Return the oldest executor's pod."""
+        """Return the name of the oldest executor pod."""
         return self.pods("executor")[0]
 
     def apply(self, *values: str, wait: bool = True) -> float:
-        """Install or upgrade; return the seconds that it took."""
+        """Install or upgrade the release, and return the duration in seconds."""
         small = [f"{self.service}.{part}.resources.requests.cpu=50m" for part in ("driver", "executor")]
         off = [f"{name}.enabled=false" for name in ALL if name != self.service]
         chosen = [f"global.image.tag={self.tag}", *off, *small]
@@ -113,20 +113,20 @@ class Release:
         return time.monotonic() - begun
 
     def load(self, load: Load) -> str:
-        """Start a run of the producer; return its Job's name."""
+        """Start a run of the producer, and return the name of its Job."""
         before = set(self.namespace.names("jobs"))
         self.apply(*load.values(self.producer), wait=False)
         (job,) = set(self.namespace.names("jobs")) - before
         return job
 
     def be_busy(self, bench: ClusterBench, seed: int) -> str:
-        """Start a long run of the producer, wait until records are waiting, and return its Job's name."""
+        """Start a long run of the producer, wait until there are unread records, and return the name of its Job."""
         job = self.load(Load(seed, rate=60))
         poll_until(lambda: not bench.has_read_everything(), "records wait", 180, every=0.1)
         return job
 
     def kill(self, *pods: str) -> None:
-        """Kill the processes of pods, as a machine's failure would."""
+        """Kill the processes of pods, like the failure of a machine."""
         for pod in pods:
             self.namespace.kubectl("delete", "pod", pod, "--grace-period=0", "--force", check=False)
 
@@ -151,7 +151,7 @@ class Release:
         )
 
     def scale(self, replicas: int, seconds: float = 300.0) -> None:
-        """Scale as an operator would, and wait until the job uses that many executors."""
+        """Scale the executors as an operator would, and wait until the job uses this number of executors."""
         self.namespace.kubectl("scale", f"deployment/{self.executors}", f"--replicas={replicas}")
         selector = f"spark-app-selector={self.executors}"
         poll_until(
@@ -161,7 +161,7 @@ class Release:
             poll_until(partial(self.namespace.is_ready, name), f"{name} is ready", seconds)
 
     def replace(self, pod: str) -> None:
-        """Delete a pod; wait until it is gone, and its successor is ready."""
+        """Delete a pod, and wait until it is gone and its successor is ready."""
         before = self.namespace.uid(pod)
         component = self.namespace.get("pod", pod)["metadata"]["labels"]["app.kubernetes.io/component"]
         former = set(self.pods(component)) if component in ("driver", "executor") else set()
@@ -172,7 +172,7 @@ class Release:
             forward.wait()
 
     def is_replaced(self, pod: str, component: str, former: set[str]) -> bool:
-        """Return whether a pod that is none of the former ones is ready; one of a StatefulSet has its name again."""
+        """Return whether a new pod is ready. The pods of a StatefulSet keep their names."""
         if component not in ("driver", "executor"):
             return self.namespace.is_ready(pod)
         return any(self.namespace.is_ready(name) for name in self.pods(component) if name not in former)
@@ -198,7 +198,7 @@ class Release:
         return self.namespace.kubectl("logs", pod or self.driver, "-c", container, *which, check=False)
 
     def remove(self, failures: Path | None) -> None:
-        """Uninstall and delete the namespace; keep logs if a test failed."""
+        """Uninstall the release and delete the namespace. If a test failed, write logs to `failures` before."""
         if failures is not None:
             self.namespace.keep(failures)
         for forward in self.forwards:

@@ -1,4 +1,4 @@
-"""Operators' mistakes: the pod is not ready, its log and description name the remedy, and no data is harmed."""
+"""After an operator's mistake the pod is not ready, its log and status name the remedy, and no data is harmed."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def test_a_missing_topic_is_named_with_the_command_that_makes_it(release: Releas
 
 @pytest.fixture(scope="module")
 def bench(release: Release) -> ClusterBench:
-    """Return the broker and the registry without the service."""
+    """Disable the service, and connect to the broker and the registry."""
     release.apply(f"{release.service}.enabled=false")
     return release.open()
 

@@ -1,4 +1,4 @@
-"""A release's network policies and its driver's permissions allow no more than its work needs."""
+"""A release's network policies and its driver's permissions allow only what the release needs."""
 
 from __future__ import annotations
 
@@ -55,14 +55,14 @@ def reader(release: Release, bench: ClusterBench) -> tuple[str, str]:
 
 
 def ask(namespace: Namespace, of: tuple[str, str], url: str, token: str = "") -> tuple[int, str]:
-    """Request a URL from a pod's container; the status is 0 if there is no answer."""
+    """Request a URL from a pod's container. The status is 0 if there is no response."""
     headers = {"Authorization": f"Bearer {token}"} if token else {}
     status, body = json.loads(namespace.python(*of, ASK.format(url=url, headers=headers)))
     return int(status), str(body)
 
 
 def connects(namespace: Namespace, of: tuple[str, str], host: str, port: int) -> bool:
-    """Return whether a pod's container can open a connection."""
+    """Return whether a pod's container can open a connection to an address."""
     code = f"import socket; socket.create_connection(({host!r}, {port}), 5).close(); print('open')"
     return namespace.python(*of, code) == "open"
 

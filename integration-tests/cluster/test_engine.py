@@ -1,4 +1,4 @@
-"""An engine in a cluster takes statements with its token, and continues with them when its pod is replaced."""
+"""An engine in a cluster accepts statements with its token, and keeps running them after its pod is replaced."""
 
 from __future__ import annotations
 
@@ -37,13 +37,13 @@ def engine(release: Release) -> Release:
 
 
 def pod_of(engine: Release) -> str:
-    """Return the engine's pod that is ready, or ""."""
+    """Return the name of the engine's ready pod, or "" if no pod is ready."""
     names = engine.namespace.names("pods", SELECTOR)
     return next((name for name in names if engine.namespace.is_ready(name)), "")
 
 
 def send(port: int, token: str, sql: str) -> list[dict[str, Any]]:
-    """Send statements; return the rows of the answer."""
+    """Send statements and return the rows of the response."""
     headers = {"Authorization": f"Bearer {token}"}
     request = Request(f"http://127.0.0.1:{port}/sql", json.dumps({"sql": sql}).encode(), headers)
     with urlopen(request, timeout=60) as response:
@@ -52,7 +52,7 @@ def send(port: int, token: str, sql: str) -> list[dict[str, Any]]:
 
 
 def total(port: int, token: str) -> Any:
-    """Return the total of the one sensor; None while it can't be queried."""
+    """Return the total of the only sensor, or None while it can't be queried."""
     try:
         rows = send(port, token, "SELECT * FROM totals;")
     except (HTTPError, OSError):

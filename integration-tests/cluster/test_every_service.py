@@ -1,4 +1,4 @@
-"""Each service in turn in one release: the results for its producer's records equal the independent replay."""
+"""Each service runs in turn in one release. Its results equal an independent replay of its producer's records."""
 
 from __future__ import annotations
 

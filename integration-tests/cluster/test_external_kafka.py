@@ -1,4 +1,4 @@
-"""A service on an external Kafka: TLS, a login from a Secret, a registry with a login, and minimal rights."""
+"""A service works on an external Kafka with TLS, a login from a Secret, a registry login and minimal rights."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ PASSWORDS = {name: f"{name}-{uuid.uuid4().hex}" for name in ("sessions", "shop",
 
 
 def connection(chart: str, options: dict[str, str], login: str, tls: str) -> list[str]:
-    """Return a chart's values for the connection."""
+    """Return a chart's values for the connection to Kafka."""
     values = {"existingSecret": login, "tlsSecret": tls}
     escaped = {f"options.{name.replace('.', chr(92) + '.')}": value for name, value in options.items()}
     return [f"{chart}.kafka.{name}={value}" for name, value in {**values, **escaped}.items()]

@@ -1,4 +1,4 @@
-"""A full checkpoint volume: the job waits and reports it, and resumes exactly once when there is space."""
+"""While the checkpoint volume is full, the job waits and reports it. It resumes exactly once when there is space."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def is_here() -> bool:
 
 @pytest.fixture(scope="module")
 def volume(release: Release, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
-    """Yield a volume of 48 MB, and the claim `small` for it."""
+    """Create a volume of 48 MiB with the claim `small`, and yield its folder."""
     if not is_here():
         pytest.skip("a volume of a fixed size is made on the node: that must be this machine, as root")
     folder = tmp_path_factory.mktemp("volume")
@@ -86,7 +86,7 @@ def test_the_job_reports_a_full_volume_and_resumes_once_there_is_space(release: 
     poll_until(
         lambda: not release.namespace.is_ready(driver), "the driver is not ready while nothing can be written", 300
     )
-    # Records are still processed, so the job is ready between two attempts to write.
+    # Records are still processed, so the job becomes ready between two attempts to write its checkpoint.
     poll_until(
         lambda: "No space left on device: a volume is full" in release.namespace.readiness(driver), "it says why", 300
     )

@@ -1,4 +1,4 @@
-"""The service image is small, and everything that Forebay imports is in it."""
+"""The service image is small, and contains everything that Forebay imports."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ names = {name for file in files for name in imports(ast.parse(file.read_text()))
 assert "pyspark.sql" in names and "kubernetes" in names
 print(*sorted(filter(is_missing, names)))
 """
-"""Prints the modules that a statement imports anywhere, also within functions, and that the image lacks."""
+"""Program that prints the modules that Forebay imports anywhere, even in functions, but that the image lacks."""
 
 
 def test_the_image_is_small(image_tag: str) -> None:

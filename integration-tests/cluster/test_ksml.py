@@ -1,4 +1,4 @@
-"""A KSML definition and its producer in a cluster: the file is a chart value, all else is as for any service."""
+"""A KSML definition and its producer run in a cluster. Only the file, a chart value, differs from other services."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ EACH_RUN = 300
 
 
 def install(release: Release, folder: Path, run: int) -> None:
-    """Install or upgrade the release: a service and, from the first run on, a producer of the same definition."""
+    """Install or upgrade the release: a service and, if `run` is positive, a producer of the same definition."""
     ksml = {"ksml": {"definitions": {"user-sessions.yaml": (DEFINITIONS / "user-sessions.yaml").read_text()}}}
     small = {"resources": {"requests": {"cpu": "50m"}}}
     service = {"service": NAME, "inputs": [SOURCE], "output": TARGET, "driver": small, "executor": small}
@@ -43,7 +43,7 @@ def install(release: Release, folder: Path, run: int) -> None:
 
 
 def has_results(bench: ClusterBench, count: int) -> bool:
-    """Return whether there are so many results."""
+    """Return whether there are at least `count` results."""
     return len(records_of(bench.settings, TARGET)) >= count
 
 

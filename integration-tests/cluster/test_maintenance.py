@@ -1,4 +1,4 @@
-"""`forebay store upgrade`, `restore` and `rescale` in a cluster: a Job of the chart runs in place of the driver."""
+"""In a cluster, `forebay store upgrade`, `restore` and `rescale` run in a Job of the chart instead of the driver."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def send(release: Release, producer: str, seed: int) -> None:
 
 
 def maintain(release: Release, command: str) -> str:
-    """Run a command in place of the driver; return the output of its attempts."""
+    """Run a command instead of the driver, and return the output of all attempts."""
     release.apply(f"price-join.maintenance.command={{{command}}}", wait=False)
     (job,) = release.namespace.names("jobs", MAINTENANCE)
     release.finish(job, 600)
@@ -31,7 +31,7 @@ def maintain(release: Release, command: str) -> str:
 
 @pytest.fixture(scope="module")
 def bench(release: Release) -> ClusterBench:
-    """Install the release as it was before its setting changed, and connect to its broker."""
+    """Install the release with the setting that the tests later change, and connect to its broker."""
     release.settings = [*OWN, "price-join.settings.history_retention_ms=43200000"]
     release.apply()
     return release.open()

@@ -1,4 +1,4 @@
-"""A service with its checkpoint in an object store: it has no volume, and after each fault equals the replay."""
+"""A service with its checkpoint in an object store needs no volume. After each fault, its results equal the replay."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ pytestmark = pytest.mark.timeout(1200, func_only=True)
 
 @pytest.fixture(scope="module")
 def store(release: Release) -> ObjectStore:
-    """Start the object store, where the release's service keeps its checkpoint."""
+    """Start the object store in which the release's service keeps its checkpoint."""
     store = ObjectStore(release.namespace)
     release.settings = store.start_for(release.service, object_store_tag_in_cluster())
     return store

@@ -1,4 +1,4 @@
-"""One service in a cluster, from install to uninstall: after each fault, every output equals the replay."""
+"""One service in a cluster, from install to uninstall. After each fault, every output equals the replay."""
 
 from __future__ import annotations
 
@@ -100,7 +100,7 @@ def test_queries_give_the_rows_of_the_changelog(release: Release, bench: Cluster
 
 
 def pull_rows(url: str, token: str) -> dict[str, Any]:
-    """Return a store's rows, page by page."""
+    """Query a store page by page, and return all of its rows."""
     headers = {"Authorization": f"Bearer {token}"}
     rows: dict[str, Any] = {}
     page = {"more": True, "next": ""}
@@ -132,7 +132,7 @@ def test_a_drained_node_costs_no_record_and_keeps_one_executor(release: Release,
             poll_until(lambda: "disruption budget" in drain.output(), "an executor is kept", 300)
             poll_until(lambda: len(same_pods(release, before, *pods[1:])) == 1, "one executor is gone", 300)
             (survivor,) = same_pods(release, before, *pods[1:])
-            # It is no longer ready: its driver is gone, and can't come back to the only node.
+            # The executor is no longer ready, because its driver is gone and can't return to the only node.
             assert release.namespace.get("pod", survivor)["status"]["phase"] == "Running", drain.output()
         finally:
             run("kubectl", "uncordon", nodes[0])
@@ -218,7 +218,7 @@ def test_workers_continue_while_their_driver_is_replaced_and_end_with_the_last_o
 def test_a_lost_node_costs_a_minute_at_most(release: Release, bench: ClusterBench, component: str) -> None:
     job = release.be_busy(bench, seed=14 + len(component))
     (lost,) = release.pods(component)
-    # As on a lost node: the processes are gone, but the pod's object stays.
+    # After the loss of a node, the processes are gone, but the pod's object remains. The finalizer simulates this.
     release.namespace.kubectl(
         "patch", "pod", lost, "--type=merge", "-p", '{"metadata":{"finalizers":["forebay.io/lost"]}}'
     )

@@ -1,4 +1,4 @@
-"""A user's own service in a cluster: image, values and commands are those of docs/new-service.md."""
+"""A user's own service runs in a cluster with the image, values and commands of docs/new-service.md."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ IMAGE = "page-counts:1"
 
 @pytest.fixture
 def folder(release: Release, tmp_path: Path) -> Path:
-    """Return a folder with the page's files next to a checkout's charts; the images have the tag under test."""
+    """Return a folder with the page's files and a link to the charts. Its image is based on the tag under test."""
     walkthrough.write(tmp_path)
     (tmp_path / "charts").symlink_to(CHARTS)
     dockerfile = tmp_path / "Dockerfile"

@@ -1,4 +1,4 @@
-"""The charts as packages: rendering is deterministic and has no warnings, and an OCI registry serves them."""
+"""The charts can be packaged: they render deterministically without warnings, and an OCI registry serves them."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def registry() -> Iterator[OciRegistry]:
 
 
 def render(name: str, *values: str) -> str:
-    """Render a chart, without any warnings."""
+    """Return a rendered chart. Fail if helm prints a warning."""
     chosen = [part for value in values for part in ("--set", value)]
     command = ["helm", "template", "demo", name, *chosen]
     done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=True)

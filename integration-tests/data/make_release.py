@@ -1,8 +1,8 @@
-"""Make the test data of a release: run its jobs on an embedded platform, kill them after a snapshot, keep their data.
+"""Create the test data of a release. Its jobs run on an embedded platform and are killed after a snapshot.
 
     git checkout RELEASE && python integration-tests/data/make_release.py NAME
 
-writes integration-tests/data/NAME. Run it with the release's own code, so that the data is what that release wrote.
+writes integration-tests/data/NAME. It must run with the code of that release, whose data is stored.
 """
 
 from __future__ import annotations

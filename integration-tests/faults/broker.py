@@ -1,4 +1,4 @@
-"""The embedded platform with a second listener that is reachable only through a proxy."""
+"""The embedded platform with a second listener, which is reachable only through a proxy."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A small disk for a checkpoint, which can be filled and freed, slowed down and made fast again."""
+"""A small disk for a checkpoint that can be filled, freed, slowed down and stalled."""
 
 from __future__ import annotations
 
@@ -12,23 +12,24 @@ _CHUNK = 1 << 16
 
 
 class NotPermitted(Exception):
-    """This machine can't provide such a disk; the message says why."""
+    """This machine can't provide a small disk, for the reason in the message."""
 
 
 class SmallDisk:
     """An ext4 file system in a file, mounted so that each write waits for the device (`sync`).
 
     Args:
-        image: the file of the file system; must not exist yet.
-        place: the mount point; must not exist yet.
-        throttled: whether `limit` will be used.
+        image: File for the file system. It must not exist yet.
+        place: Mount point. It must not exist yet.
+        throttled: Whether the speed of the disk will be changed.
 
-    Raises NotPermitted if it can't be mounted or throttled (this takes root).
+    Raises NotPermitted if it can't be mounted or throttled, which requires root.
     """
 
     def __init__(self, image: Path, place: Path, *, throttled: bool) -> None:
         self.place = place
         self._ballast = place / "ballast"
+        self._is_stalled = False
         self._throttle = _throttle() if throttled else None
         place.mkdir(parents=True)
         with image.open("wb") as file:
@@ -37,7 +38,7 @@ class SmallDisk:
         _run("mount", "-o", "loop,sync", str(image), str(place))
 
     def fill(self) -> int:
-        """Fill the disk to the last byte; return the number of bytes written."""
+        """Fill the disk to the last byte, and return the number of bytes written."""
         written = 0
         with self._ballast.open("wb", buffering=0) as file:
             try:
@@ -53,7 +54,7 @@ class SmallDisk:
         self._ballast.unlink(missing_ok=True)
 
     def slow(self, writes_per_second: int) -> None:
-        """Limit the device's writes per second from this machine's processes; 0 removes the limit."""
+        """Limit the device's writes per second. 0 removes the limit."""
         assert self._throttle is not None
         device = self.place.stat().st_dev
         number = f"{os.major(device)}:{os.minor(device)}"
@@ -62,8 +63,20 @@ class SmallDisk:
         else:
             self._throttle.write_text(f"{number} {writes_per_second}\n")
 
+    def stall(self) -> None:
+        """Block every write until `thaw`, like a disk that no longer responds. Reads continue."""
+        _run("fsfreeze", "--freeze", str(self.place))
+        self._is_stalled = True
+
+    def thaw(self) -> None:
+        """Let blocked writes continue."""
+        if self._is_stalled:
+            _run("fsfreeze", "--unfreeze", str(self.place))
+            self._is_stalled = False
+
     def close(self) -> None:
         """Unmount the disk and delete its content."""
+        self.thaw()
         if self._throttle is not None:
             self.slow(0)
         subprocess.run(["umount", "-l", str(self.place)], check=False, capture_output=True, timeout=60)

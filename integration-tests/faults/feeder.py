@@ -1,4 +1,4 @@
-"""Keeps a job under load: there are always enough waiting records."""
+"""Senders that keep a job under load."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ CHUNK = 4_000
 ENOUGH = 4_000
 LONGEST_DELAY_MS = 30_000
 GRACE_MS = 2 * LONGEST_DELAY_MS
-"""How long price-join's orders wait for prices: longer than any is late."""
+"""Time for which price-join's orders wait for prices. It is longer than the delay of any price."""
 STEP_MS = 1_200_000
-"""Event time from chunk to chunk: more than a chunk's own, less than what ends a session."""
+"""Event time between the starts of two chunks, longer than a chunk but too short to end a session."""
 
 Ends = dict[tuple[str, int], int]
 
@@ -26,13 +26,13 @@ log = logging.getLogger(__name__)
 
 
 class Feeder:
-    """Sends chunk after chunk from a thread of its own.
+    """Sender of chunks of records, on a separate thread.
 
-    There is always a backlog, so no task is ever idle. Results therefore depend on the records alone, not on the clock
-    or the length of outages, and the replay can compute them.
+    There is always a backlog, so that no task is ever idle. Results therefore depend on the records alone, not on the
+    clock or the length of outages, and the replay can compute them.
 
     Args:
-        used: returns the offsets up to which the job has used each partition.
+        used: Function that returns the end of the offsets that the job has used, by partition.
     """
 
     def __init__(self, bench: ServiceBench, seed: int, used: Callable[[], Ends]) -> None:
@@ -50,7 +50,7 @@ class Feeder:
         return Consumer(self._bench.settings.consumer(**{"group.id": "faults-feeder"}))
 
     def close(self) -> None:
-        """Stop sending; after this, all records are with the broker or were given up."""
+        """Stop sending. Afterwards, every record is either stored by the broker or abandoned."""
         if not self._closed.is_set():
             self._closed.set()
             self._thread.join()
@@ -75,9 +75,9 @@ class Feeder:
         return sum(end - used.get(place, 0) for place, end in ends.items())
 
     def _look_again(self) -> None:
-        """Ask with a new client, as one that met a broker before it knew its topics may never see them.
+        """Use a new client, because one that connected to a broker before it knew its topics may never see them.
 
-        The old client is kept open: closing it may block forever, and the job would get no records.
+        The old client remains open. Closing it may block forever, and the job would receive no more records.
         """
         self._left.append(self._consumer)
         self._consumer = self._new_consumer()
@@ -104,7 +104,7 @@ class Feeder:
 
 
 class Steady:
-    """Sends events at a steady rate, with the clock's times, from a thread of its own until it is closed."""
+    """Sender of events at a steady rate, with times of the clock, on a separate thread until it is closed."""
 
     def __init__(self, bench: ServiceBench, rate: int, keys: int = 200, seed: int = 11) -> None:
         options = Options(

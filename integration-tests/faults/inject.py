@@ -1,4 +1,4 @@
-"""How each kind of fault is injected into a running job."""
+"""Injection of each kind of fault into a running job."""
 
 from __future__ import annotations
 
@@ -11,20 +11,20 @@ import psutil
 
 from faults import zombies
 from faults.life import Life
-from faults.plan import Fault, Kind
+from faults.plan import ON_EXECUTORS, Fault, Kind
 from faults.points import Armed, Point
 from faults.proxy import Network
 
-FIRING_SECONDS = 240.0
+FIRING_SECONDS = 900.0
 SLOW_WRITES_PER_SECOND = 40
 _CHANGES = (Point.PLANNING, Point.BEFORE_COMMIT_LOG, Point.LEASE_CHANGE)
-"""Points that a job only reaches when its leases change, which they do not do by themselves."""
+"""Points that a job reaches only when its leases change, which the harness must cause."""
 ZOMBIES = (Kind.TWO_WORKERS, Kind.ZOMBIE_SAME, Kind.ZOMBIE_COPY, Kind.ZOMBIE_FROZEN, Kind.ZOMBIE_JVM)
 
 
 @dataclass(frozen=True, slots=True)
 class Injected:
-    """When a fault began and when its effect was repaired (monotonic, s); both are equal for a kill."""
+    """The times (monotonic, s) at which a fault began and was repaired. They are equal for a kill."""
 
     at: float
     repaired: float
@@ -32,12 +32,13 @@ class Injected:
 
 @dataclass(frozen=True, slots=True)
 class Recovery:
-    """How long a job had no outputs, in seconds.
+    """The time (s) for which a job had no outputs.
 
     Args:
-        from_fault: to the next committed output; of a second driver: the longest time without an output.
-        from_repair: the same from the end of the outage.
-        everywhere: from the fault until every output partition had another output.
+        from_fault: Time from the fault to the next committed output. If the fault is a second driver or concerns
+            executors, the longest time without an output.
+        from_repair: Time from the end of the outage to the next committed output.
+        everywhere: Time from the fault until every output partition had another output.
     """
 
     from_fault: float
@@ -66,7 +67,7 @@ def suffer(life: Life, fault: Fault) -> Recovery:
     first, everywhere = life.outputs.beyond(after), life.outputs.everywhere_beyond(after)
     assert first is not None
     assert everywhere is not None
-    if fault.kind in ZOMBIES:
+    if fault.kind in (*ZOMBIES, *ON_EXECUTORS):
         silence = life.outputs.longest_silence(injected.at)
         return Recovery(silence, silence, silence)
     return Recovery(first - injected.at, max(0.0, first - injected.repaired), everywhere - injected.at)
@@ -112,13 +113,28 @@ def _at_once(life: Life, fault: Fault) -> Injected:
             at = zombies.woken_after_its_successor(life)
         case Kind.ZOMBIE_JVM:
             at = zombies.jvm_outlives_its_driver(life)
+        case Kind.EXECUTOR_KILL | Kind.EXECUTOR_LEAVE | Kind.EXECUTORS_ROLLED:
+            at = _end_executors(life, fault.kind)
         case _:
             at = _kill(life, fault.kind)
     return Injected(at, at)
 
 
+def _end_executors(life: Life, kind: Kind) -> float:
+    """Kill one executor, or decommission one or all. Return the time of the fault. Raises NotRecovered."""
+    job = life.executor_job()
+    at = time.monotonic()
+    first, *others = job.executors()
+    if kind is Kind.EXECUTOR_KILL:
+        job.kill_executor(first)
+        return at
+    for executor in [first, *(others if kind is Kind.EXECUTORS_ROLLED else ())]:
+        job.decommission(executor, life.change_leases)
+    return at
+
+
 def _kill(life: Life, kind: Kind) -> float:
-    """Kill processes of the job once they exist; return the time. Raises NotRecovered."""
+    """Kill processes of the job once they exist. Return the time of the fault. Raises NotRecovered."""
     victims: list[psutil.Process] = []
 
     def has_victims() -> bool:
@@ -192,6 +208,16 @@ def _fast(life: Life) -> None:
     life.disk.slow(0)
 
 
+def _stall(life: Life) -> None:
+    assert life.disk is not None
+    life.disk.stall()
+
+
+def _thaw(life: Life) -> None:
+    assert life.disk is not None
+    life.disk.thaw()
+
+
 _LASTING: dict[Kind, Callable[[Life], None]] = {
     Kind.JVM_FREEZE: _suspend,
     Kind.BROKER_RESTART: lambda life: life.platform.broker.stop(),
@@ -203,6 +229,7 @@ _LASTING: dict[Kind, Callable[[Life], None]] = {
     Kind.NETWORK_CUT: _network(Network.CUT),
     Kind.DISK_FULL: _fill,
     Kind.DISK_SLOW: _slow,
+    Kind.DISK_STALLED: _stall,
 }
 
 _REPAIRS: dict[Kind, Callable[[Life], None]] = {
@@ -216,4 +243,5 @@ _REPAIRS: dict[Kind, Callable[[Life], None]] = {
     Kind.NETWORK_CUT: _network(Network.FINE),
     Kind.DISK_FULL: _free,
     Kind.DISK_SLOW: _fast,
+    Kind.DISK_STALLED: _thaw,
 }

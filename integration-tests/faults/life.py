@@ -1,4 +1,4 @@
-"""A job's life under faults: it is started, fed, watched, and restarted whenever it ends."""
+"""The life of a job under faults, in which it is started, fed, watched, and restarted whenever it ends."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from pathlib import Path
 
 from confluent_kafka import KafkaException, TopicPartition
 from confluent_kafka.admin import AdminClient
+from executor_job import ExecutorJob
 from job_process import PYTHON_PATH, JobProcess
 from service_bench import PARTITIONS, ServiceBench
 
@@ -23,13 +24,13 @@ from forebay.runtime.process.survivors import allow_survivors
 
 HERE = Path(__file__).resolve().parent
 COMMIT = 100
-"""Records of a commit at most: there are many, and the load always has more."""
+"""Maximum number of records of a commit. It is small, so that there are many commits."""
 
 LOGIC = {
     "windowed-metrics": {"emit_results": "both"},
     "price-join": {"grace_ms": str(GRACE_MS), "history_retention_ms": "3600000"},
 }
-"""Settings of services' logic."""
+"""Settings of the services' logic."""
 
 _STARTS_WITHOUT_OUTPUT = 8
 _POLL_SECONDS = 0.03
@@ -41,10 +42,10 @@ class NotRecovered(AssertionError):
 
 
 class Life:
-    """A service's job with topics, application id and checkpoint of its own.
+    """A service's job with separate topics, application id and checkpoint.
 
     Args:
-        folder: for logs and the checkpoint; must not exist yet.
+        folder: Folder for logs and the checkpoint. It must not exist yet.
     """
 
     def __init__(self, platform: FaultyPlatform, plan: Plan, folder: Path) -> None:
@@ -72,7 +73,7 @@ class Life:
             "PYTHONPATH": os.pathsep.join([str(HERE / "hook"), str(HERE.parent), PYTHON_PATH]),
         }
         if plan.seed % 2:
-            # Workers of executor pods continue in the same way while the next driver or JVM starts.
+            # Let workers survive their driver and JVM, as in executor pods, where they continue until the next start.
             allow_survivors(self.bench.environment)
         if self.disk is not None:
             self.bench.checkpoint = self.disk.place / "checkpoint"
@@ -88,12 +89,12 @@ class Life:
 
     @property
     def groups(self) -> int:
-        """Return the number of task groups: several may change places with their leases."""
-        return 1 if self.plan.seed % 3 else 3
+        """The number of task groups. Several groups may change their workers with their leases."""
+        return 1 if self.plan.seed % 3 and self.plan.executors == 1 else 3
 
     @property
     def logic(self) -> dict[str, str]:
-        """Return the settings of the service's logic."""
+        """The settings of the service's logic."""
         return LOGIC.get(self.plan.service, {})
 
     def _arguments(self) -> tuple[str, ...]:
@@ -107,8 +108,23 @@ class Life:
         )
 
     def start(self, log: str = "") -> JobProcess:
-        """Start a driver on the checkpoint."""
-        return self.bench.job(log=log)
+        """Start a driver on the checkpoint, with executors if the plan has them."""
+        return self.bench.job(log=log, start=JobProcess if self.plan.executors == 1 else self._start_executors)
+
+    def executor_job(self) -> ExecutorJob:
+        """Wait until all executors of the job run, and return the job. Raises NotRecovered."""
+
+        def is_complete() -> bool:
+            return isinstance(self.job, ExecutorJob) and len(self.job.executors()) == self.plan.executors
+
+        self.until(is_complete, "all executors run")
+        assert isinstance(self.job, ExecutorJob)
+        return self.job
+
+    def _start_executors(
+        self, arguments: list[str], log: Path, environment: dict[str, str], _command: str
+    ) -> ExecutorJob:
+        return ExecutorJob(arguments, log.parent, environment, self.plan.executors, self.groups, log.name)
 
     def tend(self) -> None:
         """Restart the job if it has ended, as Kubernetes would. Raises NotRecovered if it ends again and again."""
@@ -128,9 +144,9 @@ class Life:
         return self.job.text()[-1_500:]
 
     def until(
-        self, check: Callable[[], bool], description: str, seconds: float = 240.0, pause: float = _POLL_SECONDS
+        self, check: Callable[[], bool], description: str, seconds: float = 900.0, pause: float = _POLL_SECONDS
     ) -> None:
-        """Wait for a condition, tending the job. Raises NotRecovered."""
+        """Wait for a condition, and restart the job whenever it ends. Raises NotRecovered."""
         deadline = time.monotonic() + seconds
         while not check():
             self.tend()
@@ -139,17 +155,17 @@ class Life:
             time.sleep(pause)
 
     def rest(self, seconds: float) -> None:
-        """Let time pass, tending the job."""
+        """Wait some seconds, and restart the job whenever it ends."""
         end = time.monotonic() + seconds
         self.until(lambda: time.monotonic() >= end, "time passes", seconds + 60)
 
     def until_commits(self, count: int) -> None:
-        """Wait for some more commits of tasks."""
+        """Wait for this number of further commits of tasks."""
         wanted = self.positions.commits() + count
         self.until(lambda: self.positions.commits() >= wanted, f"{count} commits more")
 
     def change_leases(self) -> None:
-        """Have the job's leases change, at most every few seconds; an unavailable broker is retried later."""
+        """End the job's leases, at most every few seconds. If the broker is unavailable, a later call retries."""
         if time.monotonic() >= self._next_change:
             self._next_change = time.monotonic() + _CHANGE_SECONDS
             with suppress(KafkaException):
@@ -159,7 +175,7 @@ class Life:
         """Delete the used records of the repartition topics."""
         names = {topic.name for topic in self.bench.service.repartitions(self.bench.application, PARTITIONS)}
         used = [TopicPartition(*place, end) for place, end in self.positions.ends().items() if place[0] in names]
-        # A client without references is destroyed at once, and its answers never arrive.
+        # Keep a reference to the client: it is destroyed with the last one, and its responses never arrive.
         admin = AdminClient(self.bench.settings.admin())
         for future in admin.delete_records(used).values():
             future.result(30)
@@ -167,11 +183,13 @@ class Life:
     def finish(self) -> None:
         """End the job, and process the waiting records.
 
-        Feed it until it has ended: an idle job closes windows by the idle clock, which the replay does not know.
+        Feed the job until it has ended. An idle job would close windows by the clock, which the replay does not know.
         """
         self.armory.disarm()
         self.armory.hurry()
         while self.job.terminate() != 0:
+            # Restart the job first: the log of the ended one already contains the text for which `until` waits.
+            self.tend()
             # Workers that survived the previous driver have outputs while this one starts, and can't be ended yet.
             self.until(lambda: "starting Spark" in self.job.text(), "the job is up")
         self.feeder.close()

@@ -1,4 +1,4 @@
-"""The faults of one run, determined by a seed."""
+"""The plan of a run, whose faults are determined by a seed."""
 
 from __future__ import annotations
 
@@ -39,6 +39,18 @@ class Kind(Enum):
     CLOCK_FORWARD = "clock jumps forward"
     CLOCK_BACK = "clock jumps back"
     TRANSACTION_TIMEOUT = "transaction timed out"
+    DISK_STALLED = "checkpoint's disk stalled"
+    EXECUTOR_KILL = "executor and its workers killed"
+    EXECUTOR_LEAVE = "executor left"
+    EXECUTORS_ROLLED = "all executors left in turn"
+
+
+ON_EXECUTORS = (Kind.EXECUTOR_KILL, Kind.EXECUTOR_LEAVE, Kind.EXECUTORS_ROLLED)
+"""Faults of a job with several executors."""
+CHOSEN = tuple(kind for kind in Kind if kind not in (Kind.DISK_STALLED, *ON_EXECUTORS))
+"""Faults of runs with one executor if no kinds are specified. An additional kind would change the plans of seeds."""
+CHOSEN_ON_EXECUTORS = (*CHOSEN, Kind.DISK_STALLED, *ON_EXECUTORS * 3)
+"""Faults of runs with several executors if no kinds are specified. Faults of executors are more frequent."""
 
 
 POINT_ACTIONS: dict[Point, tuple[Action, ...]] = {
@@ -50,11 +62,11 @@ POINT_ACTIONS: dict[Point, tuple[Action, ...]] = {
     Point.BEFORE_COMMIT_LOG: (Action.KILL_SELF, Action.KILL_JVM, Action.KILL_ALL, Action.RAISE, Action.STALL),
     Point.LEASE_CHANGE: tuple(Action),
 }
-"""In the driver (before Spark's commit log) killing itself is killing the driver."""
+"""The actions at each point. In the driver (planning, commit log), KILL_SELF is the same as KILL_DRIVER."""
 
 TRANSACTION_TIMEOUT_MS = 5_000
 CHECKPOINT_INTERVAL_MS = 4_000
-"""How often a job writes snapshots: faults find some of them in progress."""
+"""Interval of snapshots, which is short so that some faults occur while one is being written."""
 
 _WEIGHTS: dict[Kind, int] = {Kind.POINT: 16, Kind.WORKER_KILL: 2, Kind.REPARTITION_PURGED: 4}
 _SECONDS: dict[Kind, tuple[float, float]] = {
@@ -69,6 +81,7 @@ _SECONDS: dict[Kind, tuple[float, float]] = {
     Kind.NETWORK_CUT: (0.5, 6.0),
     Kind.DISK_FULL: (1.0, 4.0),
     Kind.DISK_SLOW: (2.0, 8.0),
+    Kind.DISK_STALLED: (5.0, 25.0),
     Kind.CLOCK_FORWARD: (60.0, 90_000.0),
     Kind.CLOCK_BACK: (60.0, 90_000.0),
     Kind.TRANSACTION_TIMEOUT: (TRANSACTION_TIMEOUT_MS / 1000 + 2, TRANSACTION_TIMEOUT_MS / 1000 + 3),
@@ -78,14 +91,14 @@ _STALL = (0.2, 2.0)
 
 @dataclass(frozen=True, slots=True)
 class Fault:
-    """One fault.
+    """A planned fault.
 
     Args:
-        pause: seconds of undisturbed work before the fault.
-        seconds: how long an outage, a freeze or a stall lasts; how far a clock jumps.
-        point, action: for a fault at a named point.
-        calls: the number of the call of the point at which the fault fires.
-        where: text the transactional id must contain; "" for any.
+        pause: Time (s) of undisturbed work before the fault.
+        seconds: Duration of an outage, a freeze or a stall, or the distance by which a clock jumps.
+        point, action: Point and action of a fault at a named point.
+        calls: Number of the point's call at which the fault fires, from 1.
+        where: Text that the transactional id must contain. "" for any id.
     """
 
     kind: Kind
@@ -98,48 +111,60 @@ class Fault:
 
     @property
     def label(self) -> str:
-        """Name of the fault in the report."""
+        """The name of the fault in the report."""
         if self.kind is not Kind.POINT or self.point is None or self.action is None:
             return self.kind.value
         return f"{self.point.value}: {self.action.value}"
 
 
-ON_A_DISK = frozenset({Kind.DISK_FULL, Kind.DISK_SLOW})
-"""What takes a disk of the checkpoint's own."""
+ON_A_DISK = frozenset({Kind.DISK_FULL, Kind.DISK_SLOW, Kind.DISK_STALLED})
+"""Faults that require a separate disk for the checkpoint."""
 
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """One run: a service's job from its first start, and its faults in order."""
+    """The plan of a run: a service's job from its first start, and its faults in order.
+
+    Args:
+        executors: Number of executors. If it is 1, the tasks run in the driver's JVM.
+    """
 
     seed: int
     service: str
     faults: tuple[Fault, ...]
+    executors: int = 1
 
     def has(self, *kinds: Kind) -> bool:
-        """Return whether the run has a fault of one of these kinds."""
+        """Return whether the run has a fault of any of these kinds."""
         return any(fault.kind in kinds for fault in self.faults)
 
 
 _ONLY: dict[Kind, tuple[str, ...]] = {Kind.REPARTITION_PURGED: ("order-stores",)}
-"""Services that a kind needs: with repartition topics."""
+"""The services to which some kinds are limited, because they need repartition topics."""
 
 SERVICES = (
     *("user-sessions",) * 3,
     *("windowed-metrics", "order-stores", "price-join") * 2,
     *("session-analytics", "device-alerts"),
 )
-"""Services by the share of runs they get."""
+"""Services, repeated by their share of the runs."""
 
 
-def plan_of(seed: int, faults: int, services: Sequence[str] = SERVICES, kinds: Sequence[Kind] = tuple(Kind)) -> Plan:
-    """Return the run of a seed; the same seed gives the same plan."""
+def plan_of(
+    seed: int, faults: int, services: Sequence[str] = SERVICES, kinds: Sequence[Kind] = (), executors: int = 1
+) -> Plan:
+    """Return the plan of a seed, which is always the same for the same arguments.
+
+    Args:
+        kinds: Kinds from which the faults are chosen. If empty, all that the number of executors allows.
+    """
+    kinds = kinds or (CHOSEN if executors == 1 else CHOSEN_ON_EXECUTORS)
     random = Random(seed)
     service = random.choice(services)
     kinds = [kind for kind in kinds if service in _ONLY.get(kind, (service,))]
     weights = [_WEIGHTS.get(kind, 1) for kind in kinds]
     chosen = random.choices(kinds, weights, k=faults)
-    return Plan(seed, service, tuple(_fault(kind, random) for kind in chosen))
+    return Plan(seed, service, tuple(_fault(kind, random) for kind in chosen), executors)
 
 
 def _fault(kind: Kind, random: Random) -> Fault:

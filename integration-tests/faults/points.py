@@ -1,6 +1,6 @@
-"""Named fault points in a job's processes: the harness arms a fault, and the first process at the point fires it once.
+"""Named fault points in a job's processes. The harness arms a fault, and the first process at the point fires it once.
 
-Imported by every Python process of a job under test: standard library only.
+Every Python process of a job under test imports this module, so that it uses only the standard library.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ class Point(Enum):
 
 
 class Action(Enum):
-    """The action of a fault; it affects the driver, Python worker or source that runs the point."""
+    """The action of a fault, which affects the driver, Python worker or data source that reaches the point."""
 
     KILL_SELF = "kill-self"
     KILL_JVM = "kill-jvm"
@@ -41,11 +41,11 @@ class Action(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Armed:
-    """One armed fault.
+    """An armed fault.
 
     Args:
-        where: text that the place's name must contain (a transactional id such as `app-group-0`); "" for any.
-        seconds: the length of a stall.
+        where: Text that the place's name must contain (a transactional id such as `app-group-0`). "" for any place.
+        seconds: Duration of a stall.
     """
 
     point: Point
@@ -57,8 +57,8 @@ class Armed:
 class Armory:
     """A directory with at most one armed fault, shared by the harness and all processes of a job.
 
-    A fault armed for the k-th call holds k tokens. Each call takes one by renaming it, which only one process can do;
-    the call that takes the last one fires.
+    A fault that is armed for the k-th call has k tokens. Each call claims a token by renaming it, which only one
+    process can do. The call that claims the last token fires the fault.
     """
 
     def __init__(self, directory: Path) -> None:
@@ -88,14 +88,14 @@ class Armory:
             token.unlink(missing_ok=True)
 
     def fired_at(self) -> float | None:
-        """Return the wall clock (s) at which the fault fired, or None before."""
+        """Return the wall-clock time (s) at which the fault fired, or None if it has not fired."""
         try:
             return float(json.loads(self._fired.read_text())["at"])
         except (OSError, ValueError):
             return None
 
     def take(self, point: Point, place: str) -> Armed | None:
-        """Return the fault that fires at this call, if any. Called from the job's processes."""
+        """Return the fault that fires at this call, or None. The job's processes call this."""
         try:
             fields = json.loads(self._armed.read_text())
         except (OSError, ValueError):
@@ -126,22 +126,22 @@ class Armory:
         )
 
     def hurry(self) -> None:
-        """Let commits follow each other as fast as they can from now on."""
+        """Make `linger` return at once from now on, so that commits are as frequent as possible."""
         self._hurry.touch()
 
     def linger(self, seconds: float) -> None:
-        """Take some time, unless commits are hurried. Called from the job's processes."""
+        """Wait some seconds, unless `hurry` was called. The job's processes call this."""
         if not self._hurry.exists():
             time.sleep(seconds)
 
     def jump(self, milliseconds: int) -> None:
-        """Shift the clock that driver, source and workers see."""
+        """Set the shift of the clock for the driver, the data source and the workers."""
         draft = self._clock.with_suffix(".tmp")
         draft.write_text(str(milliseconds))
         draft.replace(self._clock)
 
     def shift(self) -> int:
-        """Return the shift of the clock, ms."""
+        """Return the shift of the clock in ms."""
         try:
             return int(self._clock.read_text())
         except (OSError, ValueError):

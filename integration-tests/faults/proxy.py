@@ -1,4 +1,4 @@
-"""A TCP proxy between a job and its broker whose network can be made slow, silent or dead."""
+"""A TCP proxy between a job and its broker that simulates a slow, silent or dead network."""
 
 from __future__ import annotations
 
@@ -13,27 +13,27 @@ from typing import Any
 
 _CHUNK = 65_536
 _RESET = struct.pack("ii", 1, 0)
-"""Linger for no time: closing sends a reset."""
+"""Value of SO_LINGER with which closing a connection sends a reset."""
 
 
 class Network(Enum):
-    """How the network behaves."""
+    """The behaviour of the network."""
 
     FINE = "fine"
     SLOW = "slow"
     SILENT = "silent"
-    """Connections stay, no byte arrives; new ones are accepted and get no answer."""
+    """Connections remain, and new ones are accepted, but no byte arrives."""
     CUT = "cut"
-    """Connections are reset and new ones refused at once."""
+    """Connections are reset, and new ones are refused at once."""
 
 
 class Proxy:
-    """Forwards connections to a port of this host, on a thread of its own.
+    """Proxy that forwards connections to a port of this host, on a separate thread.
 
     Args:
-        listen: address and port it listens on.
-        target: address and port it forwards to.
-        delay: seconds each chunk waits while the network is slow.
+        listen: Address and port on which it listens.
+        target: Address and port to which it forwards.
+        delay: Delay (s) of each chunk while the network is slow.
     """
 
     def __init__(self, listen: tuple[str, int], target: tuple[str, int], delay: float = 0.2) -> None:
@@ -49,7 +49,7 @@ class Proxy:
         self._server: asyncio.Server = self._run(asyncio.start_server(self._serve, *listen))
 
     def become(self, mode: Network) -> None:
-        """Change the network's state; this also affects data in flight."""
+        """Change the state of the network. This also affects data in flight."""
         self._run(self._become(mode))
 
     def close(self) -> None:

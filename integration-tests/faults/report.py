@@ -1,4 +1,4 @@
-"""The results of many runs, as a table for people and as JSON."""
+"""The results of many runs, as a readable table and as JSON."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ class Status(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Suffered:
-    """One fault of a run.
+    """A fault of a run, and the job's recovery from it.
 
     Args:
-        from_fault, from_repair: seconds to the next committed output, from the fault and from the outage's end.
-        everywhere: seconds from the fault until every output partition had another output.
-        reason: why the fault was skipped, or what went wrong.
+        from_fault, from_repair: Time (s) from the fault, and from the end of the outage, to the next committed output.
+        everywhere: Time (s) from the fault until every output partition had another output.
+        reason: Why the fault was skipped, or what went wrong.
     """
 
     label: str
@@ -37,13 +37,13 @@ class Suffered:
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """One run.
+    """A run and its result.
 
     Args:
-        outputs: committed outputs compared.
-        samples: how often the tasks' positions were read.
-        failure: "" for an exact run.
-        seconds: of the whole run.
+        outputs: Number of committed outputs that were compared.
+        samples: Number of times that the tasks' positions were read.
+        failure: The first difference. "" if the run is exact.
+        seconds: Duration of the whole run.
     """
 
     seed: int
@@ -58,7 +58,7 @@ class Run:
 
     @property
     def skipped(self) -> bool:
-        """Whether no fault was injected at all; such a run shows nothing."""
+        """Whether all faults were skipped, so that the run proves nothing."""
         return bool(self.suffered) and all(fault.status is Status.SKIPPED for fault in self.suffered)
 
 
@@ -70,7 +70,7 @@ class Tally:
 
     @classmethod
     def of_json(cls, *reports: dict[str, Any]) -> Self:
-        """Return the runs of reports by seed, each seed once."""
+        """Return the runs of several reports in order of their seeds, without repetitions."""
         runs = {
             run["seed"]: Run(
                 **{**run, "suffered": tuple(Suffered(**{**f, "status": Status(f["status"])}) for f in run["suffered"])}
@@ -107,7 +107,7 @@ class Tally:
         }
 
     def as_text(self) -> str:
-        """Return the table."""
+        """Return the table of faults, followed by the totals."""
         kinds = self.of_kinds()
         width = max((len(label) for label in kinds), default=10)
         titles = (
@@ -143,7 +143,7 @@ def line_of(run: Run) -> str:
 
 
 def percentile(values: Iterable[float], share: float) -> float:
-    """Return the smallest value that at least this share of values does not exceed; NaN of none."""
+    """Return the smallest value that at least this share of values does not exceed, or NaN without values."""
     ordered = sorted(values)
     return ordered[max(0, math.ceil(share * len(ordered)) - 1)] if ordered else math.nan
 

@@ -1,6 +1,6 @@
-"""Seeded runs under faults and a report: `make faults RUNS=100 SEED=1`.
+"""Seeded runs under faults and their report: `make faults RUNS=100 SEED=1`.
 
-Exit code 1 if anything was lost or duplicated, or a job did not recover; 2 if nothing was run at all.
+The exit code is 1 if anything was lost or duplicated or a job did not recover, and 2 if there was no run at all.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from faults.report import Tally, line_of
 from faults.running import run_plan
 
 _asked = Event()
-"""Whether the runs were asked to end."""
+"""Whether an interrupt has requested the end of the runs."""
 
 
 def main(arguments: Sequence[str]) -> int:
@@ -52,9 +52,9 @@ def _earlier(report: Path) -> Tally:
 
 
 def _in_turn(options: argparse.Namespace, tally: Tally) -> Tally:
-    """Run the seeds that are missing in the tally, and add them."""
+    """Run the seeds that are missing in the tally one by one, and add their runs."""
     services = tuple(options.service) or SERVICES
-    kinds = tuple(Kind[name] for name in options.kind) or tuple(Kind)
+    kinds = tuple(Kind[name] for name in options.kind)
     seeds = [seed for seed in range(options.seed, options.seed + options.runs, options.step) if seed not in tally.seeds]
     if options.folder is not None:
         Path(options.folder).mkdir(parents=True, exist_ok=True)
@@ -66,10 +66,10 @@ def _in_turn(options: argparse.Namespace, tally: Tally) -> Tally:
                 if time.monotonic() > end:
                     break
                 place = folder / str(seed)
-                plan = plan_of(seed, options.faults, services, kinds)
+                plan = plan_of(seed, options.faults, services, kinds, options.executors)
                 run = run_plan(platform, plan, place)
                 if _asked.is_set():
-                    # A client call turned the interrupt into an error, so this run shows nothing.
+                    # A client call turned the interrupt into an error, so the result of this run is meaningless.
                     raise KeyboardInterrupt
                 tally.runs.append(run)
                 print(f"[{number}/{len(seeds)}] load {os.getloadavg()[0]:.1f}: {line_of(run)}", flush=True)
@@ -87,7 +87,7 @@ def _in_turn(options: argparse.Namespace, tally: Tally) -> Tally:
 
 
 def _side_by_side(arguments: Sequence[str], options: argparse.Namespace, before: Tally) -> Tally:
-    """Divide the seeds among processes, each with a broker of its own, and return all runs."""
+    """Divide the seeds among processes, each of which has a separate broker, and return all runs."""
     with tempfile.TemporaryDirectory() as folder:
         reports, processes = [], []
         for job in range(options.jobs):
@@ -122,6 +122,7 @@ def _options(arguments: Sequence[str]) -> argparse.Namespace:
     parser.add_argument(
         "--kind", action="append", default=[], choices=[kind.name for kind in Kind], help="only these kinds of faults"
     )
+    parser.add_argument("--executors", type=int, default=1, help="executors of each job; 1: the driver's JVM")
     parser.add_argument("--jobs", type=int, default=1, help="runs at a time, each with a broker of its own")
     parser.add_argument("--step", type=int, default=1, help=argparse.SUPPRESS)
     parser.add_argument("--resume", action="store_true", help="keep the runs of the report; run the seeds it has not")

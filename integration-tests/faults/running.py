@@ -1,4 +1,4 @@
-"""One run: a job's life under its plan, and the verdict on its results."""
+"""The execution of a run: a job's life under its plan, and the verdict on its results."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from faults.verdict import Verdict, judge
 
 
 def run_plan(platform: FaultyPlatform, plan: Plan, folder: Path) -> Run:
-    """Run a plan and judge it. A fault that can't be injected here is skipped, with its reason."""
+    """Run a plan and judge its results. If a fault can't be injected on this machine, skip it and report the reason."""
     begun = time.monotonic()
     platform.up()
     platform.proxy.become(Network.FINE)
@@ -25,7 +25,9 @@ def run_plan(platform: FaultyPlatform, plan: Plan, folder: Path) -> Run:
         life = Life(platform, plan, folder)
     except NotPermitted as reason:
         skipped = {fault: str(reason) for fault in plan.faults if fault.kind in ON_A_DISK}
-        without = Plan(plan.seed, plan.service, tuple(fault for fault in plan.faults if fault not in skipped))
+        without = Plan(
+            plan.seed, plan.service, tuple(fault for fault in plan.faults if fault not in skipped), plan.executors
+        )
         life = Life(platform, without, folder.with_name(f"{folder.name}-without-disk"))
     suffered: list[Suffered] = []
     verdict = Verdict()

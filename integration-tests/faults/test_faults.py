@@ -1,4 +1,4 @@
-"""A selection of `make faults` for CI: kill -9 at each point, sub-topologies, a second driver, orphaned workers."""
+"""A subset of `make faults` for CI: kill -9 at each point, sub-topologies, a second driver, orphaned workers."""
 
 from __future__ import annotations
 

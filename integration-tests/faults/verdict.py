@@ -14,17 +14,17 @@ from service_bench import ServiceBench
 from faults.feeder import GRACE_MS
 
 _IDLE_MS = 60_000
-"""More than a job has nothing to do between its last record and its end."""
+"""A time longer than a job is idle between its last record and its end."""
 
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """A run's result.
+    """The result of comparing a run with its replay.
 
     Args:
-        lost: outputs of the independent replay that are missing in the topic.
-        doubled: outputs of the topic that the replay does not have, including repetitions.
-        failure: the first difference in outputs, stores, errors or late records; "" if all are equal.
+        lost: Number of outputs of the independent replay that are missing in the topic.
+        doubled: Number of outputs in the topic that the replay does not have, including repetitions.
+        failure: The first difference in outputs, stores, errors or late records. "" if all are equal.
     """
 
     lost: int = 0

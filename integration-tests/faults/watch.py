@@ -1,4 +1,4 @@
-"""What consumers see of a job under faults; they read directly from the broker, not through the proxy."""
+"""Consumers that watch a job under faults. They read directly from the broker, not through the proxy."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ Ends = dict[int, int]
 
 
 class _Thread:
-    """Calls `look` repeatedly until it is closed, and keeps the first failure that counts."""
+    """A thread that calls `look` until it is closed or an assertion fails. Errors of Kafka are ignored."""
 
     def __init__(self, name: str, look: Callable[[], None], pause: float) -> None:
         self.failure: AssertionError | None = None
@@ -40,7 +40,7 @@ class _Thread:
 
 
 class OutputWatch:
-    """Reads a service's committed outputs as they arrive, and records when."""
+    """Reader of a service's committed outputs, which records when they arrive."""
 
     def __init__(self, bench: ServiceBench) -> None:
         topic = bench.service.output.name
@@ -53,7 +53,7 @@ class OutputWatch:
         self._thread = _Thread("outputs", self._look, 0.0)
 
     def ends(self) -> Ends:
-        """Return the offsets after the last committed output; if the broker is unreachable, those received so far."""
+        """Return the offsets after the last committed outputs, or after those received if the broker is unreachable."""
         ends = dict.fromkeys(range(PARTITIONS), 0)
         for _, partition, offset in list(self._arrivals):
             ends[partition] = max(ends[partition], offset + 1)
@@ -63,11 +63,11 @@ class OutputWatch:
         return ends
 
     def beyond(self, ends: Ends) -> float | None:
-        """Return the time (monotonic, s) of the first output committed after `ends`, or None before it."""
+        """Return when (monotonic, s) the first output at or after `ends` arrived, or None if none has arrived."""
         return next((at for at, partition, offset in list(self._arrivals) if offset >= ends[partition]), None)
 
     def everywhere_beyond(self, ends: Ends) -> float | None:
-        """Return the time at which each partition had an output after `ends`, or None if one has none yet."""
+        """Return when every partition had an output at or after `ends`, or None if one still has none."""
         waiting = set(ends)
         for at, partition, offset in list(self._arrivals):
             if offset >= ends[partition]:
@@ -77,7 +77,7 @@ class OutputWatch:
         return None
 
     def longest_silence(self, since: float) -> float:
-        """Return the longest time (s) without an output since a moment (monotonic, s)."""
+        """Return the longest time (s) without an output since `since` (monotonic, s)."""
         times = [since, *(at for at, _, _ in list(self._arrivals) if at > since), time.monotonic()]
         return max(later - earlier for earlier, later in pairwise(times))
 
@@ -96,7 +96,7 @@ class OutputWatch:
 
 
 class PositionSampler:
-    """Follows the positions of all tasks, and fails if one goes back or a commit occurs twice."""
+    """Reader of the positions of all tasks, which fails if a position decreases."""
 
     def __init__(self, bench: ServiceBench) -> None:
         self._watch = bench.positions()
@@ -106,7 +106,7 @@ class PositionSampler:
 
     @property
     def failure(self) -> AssertionError | None:
-        """The first position that went back."""
+        """The failed assertion about the first position that decreased, or None."""
         return self._thread.failure
 
     def commits(self) -> int:
@@ -114,7 +114,7 @@ class PositionSampler:
         return sum(position["n"] for position in self.newest.values())
 
     def ends(self) -> dict[tuple[str, int], int]:
-        """Return the offsets up to which each partition read is used. Raises the failure that ended the sampling."""
+        """Return the end of the used offsets of each input partition. Raises the failure that ended the sampling."""
         if self.failure is not None:
             raise self.failure
         return {(topic, number): end for position in self.newest.values() for topic, number, end in position["ends"]}

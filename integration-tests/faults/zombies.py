@@ -1,4 +1,4 @@
-"""A second driver or worker of the same application: it is refused, or its results are exact as well."""
+"""A second driver or worker of an application, which must be refused or leave the results exact."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ END_SECONDS = 300.0
 
 
 def on_the_same_checkpoint(life: Life) -> float:
-    """Start a second driver on the checkpoint that is in use."""
+    """Start a second driver on the checkpoint in use. Return the time (monotonic, s) of the fault."""
     at = time.monotonic()
     _must_stop(life, life.start("-zombie"), "another job holds the checkpoint")
     return at
 
 
 def on_an_old_copy(life: Life) -> float:
-    """Start a second driver on an older copy of the first one's checkpoint; end it after a while."""
+    """Start a second driver on an older copy of the first driver's checkpoint, and end it after a while."""
     with life.job.frozen():
         old = _copy(life)
     life.until_commits(30)
@@ -53,7 +53,7 @@ def woken_after_its_successor(life: Life) -> float:
 
 
 def second_worker(life: Life) -> float:
-    """Take over the job's first group, as an executor that comes back would, and commit until the job has it again."""
+    """Take over the job's first group, like an executor that returns, and commit until the job owns it again."""
     position = next(iter(life.positions.newest.values()))
     at = time.monotonic()
     logic = parse_logic(life.bench.service, life.logic)
@@ -68,14 +68,14 @@ def second_worker(life: Life) -> float:
 
 
 def jvm_outlives_its_driver(life: Life) -> float:
-    """Freeze the JVM and kill its driver; the next driver must wait until the JVM has woken and ended."""
+    """Freeze the JVM and kill its driver. The next driver must wait until the JVM has resumed and ended."""
     first, jvm = life.job, life.job.jvm()
     jvm.suspend()
     at = time.monotonic()
     try:
         first.process.kill()
         first.process.wait(30)
-        # The kernel wakes the stopped processes of a process group when its last outside parent ends.
+        # The kernel resumes stopped processes if their process group is orphaned by the death of a parent.
         jvm.suspend()
         life.until(lambda: life.job is not first and _WAITS in life.job.text(), "the next driver waits", END_SECONDS)
     finally:

@@ -1,4 +1,4 @@
-"""A secured broker (and a registry) for all of these tests, whose administrator grants and revokes rights."""
+"""A secured broker and a registry for all security tests, whose administrator grants and revokes rights."""
 
 from __future__ import annotations
 

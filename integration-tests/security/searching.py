@@ -1,4 +1,4 @@
-"""Searches for secrets in a job's output: files, also inside archives and compressed state, and processes."""
+"""Search for secrets in the processes and files of a job, including archives and compressed state."""
 
 from __future__ import annotations
 
@@ -29,13 +29,13 @@ def forms(secret: str) -> frozenset[bytes]:
 
 
 def holds(data: bytes, secret: str) -> bool:
-    """Return whether a secret is in some bytes or in their decompressed content."""
+    """Return whether bytes, or their decompressed content, contain a secret."""
     wanted = forms(secret)
     return any(form in layer for layer in layers(data) for form in wanted)
 
 
 def layers(data: bytes) -> Iterator[bytes]:
-    """Yield the bytes, and everything that is packed in them: zip, gzip, zstd, Spark's LZ4 blocks."""
+    """Yield the bytes, and the content of all archives in them: zip, gzip, zstd, Spark's LZ4 blocks."""
     yield data
     with contextlib.suppress(zipfile.BadZipFile, OSError, EOFError):
         if data[:2] == b"PK":

@@ -19,9 +19,9 @@ Environment = dict[str, str]
 
 @dataclass(frozen=True, slots=True)
 class Secured:
-    """A platform whose own listener is the administrator's, with two listeners for other users.
+    """A platform whose own listener belongs to the administrator, with two listeners for other users.
 
-    Only the administrator may do anything there without an ACL.
+    Other users may only do what an ACL allows.
     """
 
     platform: Platform
@@ -77,7 +77,7 @@ class Secured:
 
 
 def secured_platform(folder: Path) -> Secured:
-    """Return a platform, not yet started, with a certificate authority of its own."""
+    """Return a platform with a separate certificate authority. It is not started yet."""
     authority = Authority(folder / "pki")
     scram = free_port()
     mutual = free_port(frozenset({scram}))

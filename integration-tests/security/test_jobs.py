@@ -1,4 +1,4 @@
-"""A job with least rights on a secured broker: it is exact, reports revoked rights, and leaks no secret."""
+"""A job with least rights on a secured broker has exact results, reports revoked rights, and leaks no secret."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def token(kind: str) -> str:
 
 @dataclass
 class SecuredJob:
-    """user-sessions with its topics, started with an environment that holds all secrets; its files stay in `folder`."""
+    """A user-sessions job whose environment contains all secrets and whose files are all in `folder`."""
 
     broker: Secured
     folder: Path
@@ -62,11 +62,11 @@ class SecuredJob:
         return JobProcess([*given, *rest], self.folder / f"{self.application}.log", environment)
 
     def leaks(self) -> list[str]:
-        """Return the files that hold a secret: checkpoint, log, event log, temporary files."""
+        """Return the files that contain a secret, among checkpoint, log, event log and temporary files."""
         return [place for secret in self.secrets for place in files_with(secret, self.folder)]
 
     def leaks_of(self, job: JobProcess) -> list[str]:
-        """Return which of the running job's processes and HTTP pages show a secret."""
+        """Return where the running job shows a secret: process list, log, HTTP pages and open files."""
         processes = [job.process, *job.process.children(recursive=True)]
         shown = {
             "the process list": command_lines(processes),
@@ -78,7 +78,7 @@ class SecuredJob:
 
 
 def forebay(arguments: list[str], environment: Environment) -> str:
-    """Run a command in a process of its own and return its output."""
+    """Run a command in a new process and return its output."""
     done = subprocess.run(
         [sys.executable, "-m", "forebay.cli.main", *arguments],
         env={**os.environ, "PYTHONPATH": PYTHON_PATH, **environment},
@@ -92,14 +92,14 @@ def forebay(arguments: list[str], environment: Environment) -> str:
 
 
 def produce(environment: Environment, seed: int, start_ms: int) -> None:
-    """Send events out of order, with duplicates and invalid ones."""
+    """Send events out of order, including duplicate and invalid ones."""
     shares = ("--out-of-order", "0.1", "--duplicates", "0.05", "--malformed", "0.05")
     some = ("--rate", "0", "--count", "3000", "--keys", "100", "--seed", str(seed), "--start", str(start_ms))
     forebay(["produce", "user_activity", *some, *shares], environment)
 
 
 def grant(broker: Secured, principal: str, role: Role, application: str = SERVICE) -> None:
-    """Grant a role's rights by the command that the documentation names."""
+    """Grant a role's rights with the documented command `forebay acl --apply`."""
     endpoints = broker.platform.endpoints
     where = ("--bootstrap-servers", endpoints.bootstrap_servers, "--schema-registry-url", endpoints.registry_url)
     whose = ("--application", application, "--principal", principal, "--role", role.value, "--apply")
@@ -108,7 +108,7 @@ def grant(broker: Secured, principal: str, role: Role, application: str = SERVIC
 
 @pytest.fixture
 def producing(broker: Secured) -> Environment:
-    """Return the environment of a user who may only write the input."""
+    """Return the environment of a user who may only write to the input topic."""
     broker.add_user("shop", "shop-password")
     grant(broker, "User:shop", Role.PRODUCE)
     return broker.environment(broker.scram, broker.scram_options("shop", "shop-password"))
@@ -130,7 +130,7 @@ def scram_job(broker: Secured, tmp_path: Path) -> SecuredJob:
 
 
 def until_reported(job: JobProcess, right: Right, since: int) -> None:
-    """Wait until readiness and the log (after its first `since` messages) name a missing right and the remedy."""
+    """Wait until /readyz and the log (after its first `since` messages) name a missing right and the remedy."""
     reason = re.compile(
         rf"User:sessions lacks .*{re.escape(str(right))}.*forebay acl user-sessions --application discreet"
     )
@@ -188,7 +188,7 @@ def test_least_rights_suffice_a_missing_one_is_named_and_no_secret_is_left_anywh
 
 
 def owners_of(secret: str, job: JobProcess) -> set[str]:
-    """Return the types of processes whose environment, which others can't read, holds a secret."""
+    """Return the types of processes whose environment contains a secret. Other users can't read an environment."""
     names = set()
     for process in [job.process, *job.process.children(recursive=True)]:
         try:

@@ -1,4 +1,4 @@
-"""Operating a service takes exactly the operator's rights; if one is missing, the error names it."""
+"""Operating a service requires exactly the operator's rights. If one is missing, the error names it."""
 
 from __future__ import annotations
 

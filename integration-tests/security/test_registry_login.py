@@ -1,4 +1,4 @@
-"""A registry with TLS and a login: its settings take precedence over the machine's own settings."""
+"""A registry with TLS and a login: Forebay's settings take precedence over those of the machine."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from forebay.platform.ports import HOST, free_port
 
 @pytest.fixture(scope="module")
 def door(broker: Secured) -> Iterator[str]:
-    """Yield the URL of a proxy before the registry; its login is forebay:secret."""
+    """Yield the URL of a proxy in front of the registry. Its login is forebay:secret."""
     behind = urlsplit(broker.platform.endpoints.registry_url)
     port = free_port()
     store = broker.authority.server("registry")
@@ -43,7 +43,7 @@ def door(broker: Secured) -> Iterator[str]:
 
 
 def registry(url: str, authority: Path, password: str = "secret") -> SchemaRegistry:
-    """Return a client."""
+    """Return a client of the registry that trusts this certificate authority."""
     settings = KafkaSettings(
         bootstrap_servers="unused:1",
         schema_registry_url=url,

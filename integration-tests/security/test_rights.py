@@ -1,4 +1,4 @@
-"""Each right of the list is necessary and sufficient: without one of them the broker refuses a step of the job."""
+"""The listed rights suffice, and each is necessary: without it, the broker refuses a step of the job."""
 
 from __future__ import annotations
 
@@ -54,10 +54,10 @@ SECONDS = 8.0
 
 
 class Job:
-    """What a job does with the broker, step by step, without Spark.
+    """The requests that a job sends to the broker, step by step and without Spark.
 
     Args:
-        application: also its user's name.
+        application: Application id, which is also the name of the user.
     """
 
     def __init__(self, settings: KafkaSettings, service: Service, application: str) -> None:
@@ -68,7 +68,7 @@ class Job:
         self._n = 0
 
     def everything(self) -> None:
-        """Check, fence, read the changelogs, commit a record to every output topic, read, purge, commit offsets."""
+        """Check the topics, fence, commit a record to every output, read, purge, and commit to the job's groups."""
         TopicAdmin(self._settings).partitions([rescale_topic(self._application)])
         topic = self._service.inputs[0].name
         with self._consumer(probe_group(self._application)) as consumer:
@@ -109,7 +109,7 @@ class Job:
                         raise Unavailable(f"nothing came from {topic}")
 
     def _purge(self) -> None:
-        # A client without references is destroyed at once, and its answers never arrive.
+        # Keep a reference to the client: it is destroyed with the last one, and its responses never arrive.
         admin = AdminClient(self._settings.admin())
         for place, future in admin.delete_records([TopicPartition(t.name, 0, 0) for t in self._repartitions]).items():
             try:
@@ -172,7 +172,7 @@ class Job:
 
 @pytest.fixture(scope="module")
 def job(broker: Secured) -> Job:
-    """Return a job whose user has exactly the listed rights; its input holds a record."""
+    """Return a job whose user has exactly the listed rights. Its input contains one record."""
     admin = TopicAdmin(broker.administrator)
     admin.create(spec_of(topic) for topic in SERVICE.topics("tickets"))
     producer = Producer(broker.administrator.producer())
@@ -262,7 +262,7 @@ def test_a_query_server_reads_the_changelogs_and_nothing_else(broker: Secured, j
     assert catch_up() >= 1
     assert all(replica.is_current for replica in replicas)
     for right in needed:
-        with without(broker, "User:asking", right), pytest.raises(NotAuthorized, match="the changelogs' ends"):
+        with without(broker, "User:asking", right), pytest.raises(NotAuthorized, match="the changelogs' last offsets"):
             catch_up()
 
 

@@ -1,4 +1,4 @@
-"""The search finds hidden secrets, so that an empty result proves something."""
+"""The search for secrets finds hidden ones. Only then does an empty result prove that nothing leaked."""
 
 from __future__ import annotations
 

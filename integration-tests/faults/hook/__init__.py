@@ -1,4 +1,4 @@
-"""Wraps the fault points of a job once their modules are loaded. The product itself knows nothing of it."""
+"""Import hook that wraps the fault points of a job once their modules are loaded. The product has no code for it."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ from faults.hook.acting import act
 from faults.points import VARIABLE, Armory, Point
 
 _LINGER_SECONDS = 0.05
-"""Before and after each commit: faults at any moment find transactions open, and a backlog does not take all of the
-machine."""
+"""Pause before and after each commit. Transactions are therefore open when faults occur at any time, and the processing
+of a backlog does not occupy the whole machine."""
 
 _armory = Armory(Path(os.environ.get(VARIABLE, ".")))
 
 
 def reach(point: Point, place: str = "") -> None:
-    """Execute the fault that is armed for this point, if any."""
+    """Execute the fault that is armed for this point, if there is one."""
     fault = _armory.take(point, place)
     if fault is not None:
         act(fault)
@@ -76,7 +76,7 @@ def _planner(module: ModuleType) -> None:
 
 
 class _ShiftedTime:
-    """The module `time` with a wall clock that the harness can shift."""
+    """A replacement for the module `time`, with a wall clock that the harness can shift."""
 
     def __getattr__(self, name: str) -> Any:
         return getattr(time, name)
@@ -114,7 +114,7 @@ def _after(owner: Any, name: str, point: Point) -> None:
 
 _PLACES: dict[str, Callable[[ModuleType], None]] = {
     "forebay.runtime.worker.build": _build,
-    "forebay.runtime.task.keeping": _keeping,
+    "forebay.runtime.task.snapshot_writing": _keeping,
     "forebay.runtime.task.clock": _clock,
     "forebay.runtime.task.runner": _runner,
     "forebay.runtime.snapshots.storage": _storage,
@@ -124,7 +124,7 @@ _PLACES: dict[str, Callable[[ModuleType], None]] = {
 
 
 class _Finder(importlib.abc.MetaPathFinder):
-    """Finds the named modules like the ordinary finders, and wraps them once they are loaded."""
+    """Import finder that finds the named modules like the ordinary finders, and wraps them once they are loaded."""
 
     def find_spec(
         self, name: str, path: Sequence[str] | None, target: ModuleType | None = None

@@ -1,4 +1,4 @@
-"""The actions of a process in which a fault fires."""
+"""The actions that a fault takes in the process in which it fires."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ if TYPE_CHECKING:
 
 
 class InjectedFault(RuntimeError):
-    """Raised by a fault, in place of any unexpected failure."""
+    """An injected failure, in place of any unexpected failure."""
 
 
 def act(fault: Armed) -> None:
-    """Do what the fault says to this process, its JVM or its driver."""
+    """Execute the action of the fault on this process, its JVM or its driver."""
     match fault.action:
         case Action.STALL:
             time.sleep(fault.seconds)
@@ -60,7 +60,7 @@ def _jvm() -> psutil.Process:
 
 
 def _driver() -> psutil.Process:
-    """Return the driver: the parent of the JVM's processes or of the fork server's."""
+    """Return the driver, which is this process or the nearest parent that runs `forebay run`."""
     own = _own()
     return own if _is_driver() else next(process for process in own.parents() if _runs(process.cmdline()))
 

@@ -1,4 +1,4 @@
-"""Python runs this at its start if this directory is on PYTHONPATH, so that a job's processes have fault points."""
+"""Installation of the fault points. Every Python process runs this module if its directory is on PYTHONPATH."""
 
 import os
 
