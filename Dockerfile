@@ -1,7 +1,7 @@
-# Two images from one file; BuildKit is needed (docker's default since 23, before it DOCKER_BUILDKIT=1).
+# Two images from one file. BuildKit is required (the default since docker 23; before, set DOCKER_BUILDKIT=1).
 #   docker build --target forebay  -t forebay:dev .            jobs' drivers and executors, producers, all commands
 #   docker build --target platform -t forebay-platform:dev .   broker and schema registry for development
-# A tag may be moved, a digest can't: `make pin-base` writes today's digest here, --build-arg BASE=... takes another base.
+# A tag can be moved, a digest can't. `make pin-base` writes the current digest here; --build-arg BASE=... sets another base.
 ARG BASE=debian:bookworm-slim
 
 FROM ${BASE} AS base
@@ -16,7 +16,7 @@ RUN --mount=type=cache,target=/var/cache/apt,sharing=locked --mount=type=cache,t
 COPY docker/entrypoint /usr/local/bin/entrypoint
 ENV JAVA_HOME=/opt/java PATH=/opt/forebay/bin:/opt/java/bin:$PATH PYTHONUNBUFFERED=1
 
-# A Java 17 of the modules that Spark, Kafka and the registry load.
+# A Java 17 with only the modules that Spark, Kafka and the registry load.
 FROM ${BASE} AS java
 RUN --mount=type=cache,target=/var/cache/apt,sharing=locked --mount=type=cache,target=/var/lib/apt,sharing=locked \
     rm -f /etc/apt/apt.conf.d/docker-clean \
@@ -37,14 +37,14 @@ COPY pyproject.toml uv.lock /src/
 COPY services/pyproject.toml /src/services/
 WORKDIR /src
 
-# What each image holds of Python's packages, from the lock; the images add their jars and Debian's packages.
+# The Python packages of each image, from the lock. The images' stages add their jars and Debian packages.
 FROM tools AS sbom
 RUN --mount=type=cache,target=/root/.cache/pip \
     set -- --frozen --no-dev --no-emit-workspace --preview-features sbom-export --format cyclonedx1.5 \
  && /opt/tools/bin/uv export -q --package forebay-services "$@" -o /forebay.json \
  && /opt/tools/bin/uv export -q --extra platform "$@" --prune pyspark --prune pyarrow --prune protobuf -o /platform.json
 
-# The lock's exact versions and hashes.
+# The exact versions and hashes of the lock.
 FROM tools AS dependencies
 RUN --mount=type=cache,target=/root/.cache/pip \
     /opt/tools/bin/uv export -q --frozen --no-dev --package forebay-services --no-emit-workspace --no-header --no-annotate \
@@ -61,8 +61,8 @@ COPY docker/fetch_jars.py /
 RUN --mount=type=cache,target=/root/.m2 /opt/forebay/bin/python /fetch_jars.py /extra/pyspark/jars ${JARS} \
  && if [ -n "${JARS}" ]; then cp -r /object-store /extra/pyarrow; fi
 
-# A streaming query proves that what is left of Spark is enough. With --build-arg CLASSES=yes it also writes archives of
-# Java's and Spark's classes: 174 MB, with which a driver or executor starts with 3 s of CPU less.
+# A streaming query proves that the remaining parts of Spark suffice. With --build-arg CLASSES=yes, this stage also writes
+# archives of Java's and Spark's classes (174 MB), which save 3 s of CPU at the start of a driver or executor.
 FROM base AS archive
 ARG CLASSES=no
 COPY --from=java /opt/java /opt/java
@@ -82,7 +82,7 @@ ENV FOREBAY_NATIVE=required
 RUN --mount=type=cache,target=/root/.cache/pip \
     /opt/tools/bin/pip wheel -q --no-deps -w /wheel . ./services && mkdir /site && /opt/tools/bin/pip install -q --no-deps --target /site /wheel/*.whl
 
-# The platform's few dependencies: no Spark.
+# The few dependencies of the platform, without Spark.
 FROM tools AS platform-dependencies
 RUN --mount=type=cache,target=/root/.cache/pip \
     /opt/tools/bin/uv export -q --frozen --no-dev --extra platform --no-emit-workspace --no-header --no-annotate \
@@ -119,7 +119,7 @@ COPY --from=archive /opt/java /opt/java
 COPY --from=dependencies /opt/forebay /opt/forebay
 COPY --from=jars /extra /opt/forebay/lib/python3.11/site-packages
 COPY --from=archive /opt/forebay/share /opt/forebay/share
-# What changes with each release comes last, and is small.
+# The layers that change with each release are small and come last.
 RUN --mount=from=tools,source=/opt/tools,target=/opt/tools --mount=from=wheel,source=/wheel,target=/tmp/wheel \
     /opt/tools/bin/pip --python /opt/forebay/bin/python install -q --no-deps --no-index /tmp/wheel/*.whl
 RUN --mount=from=sbom,source=/forebay.json,target=/tmp/python.json --mount=source=docker/sbom.py,target=/tmp/sbom.py \

@@ -1,4 +1,4 @@
-"""skaffold.yaml, made from the table of services: modules images, platform, services and producers."""
+"""skaffold.yaml, generated from the table of services: modules images, platform, services and producers."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ EXTERNAL = "external-kafka"
 KIND = "kind"
 _HEADER = """\
 # Generated from the table of services by `make charts`.
-#   skaffold dev                                   everything, built again at every change
-#   skaffold dev -m services                       broker and services, without producers
-#   skaffold run -p kind                           images are loaded into kind instead of pushed
+#   skaffold dev                                   run everything, and rebuild it after every change
+#   skaffold dev -m services                       run broker and services, without producers
+#   skaffold run -p kind                           load the images into kind instead of pushing them
 #   FOREBAY_BOOTSTRAP_SERVERS=... FOREBAY_SCHEMA_REGISTRY_URL=... skaffold run -p external-kafka
 """
 _KAFKA = {

@@ -1,4 +1,4 @@
-"""The umbrella chart, made from the table of services: an alias of one chart for each service and each topic."""
+"""The umbrella chart, generated from the table of services: an alias of a chart for each service and each topic."""
 
 from __future__ import annotations
 
@@ -23,10 +23,10 @@ ONE_SERVICE = ("user-sessions", "user-activity")
 _MADE = "# Below: one part per service and per topic, generated from the table of services by `make charts`."
 
 _MEANINGS = {
-    "service": "The service it runs.",
-    "inputs": "Topics it reads.",
-    "output": "Topic of its results.",
-    "topic": "The topic it writes.",
+    "service": "Name of the service to run.",
+    "inputs": "The service's input topics.",
+    "output": "The service's output topic.",
+    "topic": "The topic to write to.",
 }
 
 
@@ -35,10 +35,10 @@ class Part:
     """The chart behind one alias in the umbrella.
 
     Args:
-        name: the alias, and with it the values' name.
+        name: the alias, which is also the key of the part's values.
         chart: the chart's name.
-        summary: a line.
-        values: the chart's values, besides its defaults.
+        summary: one line about the part.
+        values: values that differ from the chart's defaults.
     """
 
     name: str
@@ -63,7 +63,7 @@ def umbrella_chart() -> str:
     meta = {
         "apiVersion": "v2",
         "name": UMBRELLA,
-        "description": "All of Forebay in one release, the development broker, services and their producers.",
+        "description": "All of Forebay in one release: the development broker, the services and their producers.",
         "type": "application",
         "version": VERSION,
         "appVersion": "dev",
@@ -76,13 +76,13 @@ def umbrella_chart() -> str:
 
 
 def umbrella_values(file: Path) -> str:
-    """Return the umbrella's values.yaml: what is written by hand stays, the parts follow."""
+    """Return the umbrella's values.yaml: the part of `file` that is written by hand, and then the generated parts."""
     by_hand = file.read_text(encoding="utf-8").partition(_MADE)[0]
     return f"{by_hand.rstrip()}\n\n{_MADE}\n\n" + "".join(_values(part) for part in parts())
 
 
 def one_service_values() -> str:
-    """Return one-service.yaml: everything else is off."""
+    """Return one-service.yaml, which disables all parts except one service and its producer."""
     off = "".join(f"{part.name}: {{enabled: false}}\n" for part in parts() if part.name not in ONE_SERVICE)
     usage = f"helm install demo charts/{UMBRELLA} -f charts/{UMBRELLA}/one-service.yaml"
     return f"# One service with its producer, for small machines: {usage}\n{off}"
@@ -98,7 +98,7 @@ def _values(part: Part) -> str:
 
 def _lines(part: Part) -> Iterator[str]:
     yield f"{part.name}:"
-    yield f"  # {part.summary}; the other values are those of {part.chart}."
+    yield f"  # {part.summary}. All other values are those of {part.chart}."
     yield "  enabled: true"
     for name, value in part.values.items():
         yield f"  # {_MEANINGS[name]}"

@@ -1,4 +1,4 @@
-"""Fetch Maven artifacts with what they need at run time: fetch_jars.py FOLDER [GROUP:NAME:VERSION ...]."""
+"""Fetch Maven artifacts with their run-time dependencies: fetch_jars.py FOLDER [GROUP:NAME:VERSION ...]."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from jgo.maven import MavenContext, PythonResolver
 
 
 def main(folder: Path, coordinates: list[str]) -> None:
-    """Copy the jars, except those that Spark includes in any version (same name)."""
+    """Copy the jars, except those that Spark includes under the same name, in any version."""
     folder.mkdir(parents=True, exist_ok=True)
     if not coordinates:
         return
-    import pyspark  # noqa: PLC0415 - only where there is something to compare with
+    import pyspark  # noqa: PLC0415 - needed only if there are jars to compare
 
     have = {jar.name.rsplit("-", 1)[0] for jar in (Path(pyspark.__file__).parent / "jars").glob("*.jar")}
     context = MavenContext(resolver=PythonResolver())

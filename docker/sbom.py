@@ -1,6 +1,6 @@
-"""Write what an image holds, as CycloneDX: sbom.py PYTHON.json OUT.json FOLDER ...
+"""Write the bill of materials of an image in CycloneDX: sbom.py PYTHON.json OUT.json FOLDER ...
 
-PYTHON.json is uv's export of the lock. Added are the Debian packages, and the jars under the folders.
+PYTHON.json is uv's export of the lock. The script adds the Debian packages, and the jars in the folders.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ _VERSIONED = re.compile(r"(?P<name>.+?)-(?P<version>\d.*)")
 
 
 def debian(listing: str) -> Iterator[Component]:
-    """Yield the packages of a listing: name, version and architecture, a line each."""
+    """Yield the packages of a listing, which has a line for each package: name, version and architecture."""
     for line in listing.splitlines():
         name, version, architecture = line.split()
         purl = f"pkg:deb/debian/{name}@{version}?arch={architecture}"
@@ -30,7 +30,7 @@ def debian(listing: str) -> Iterator[Component]:
 
 
 def jars(folders: list[Path]) -> Iterator[Component]:
-    """Yield the jars under some folders, each once, by their Maven coordinates where they hold them."""
+    """Yield the jars in some folders, each once, with their Maven coordinates if they contain them."""
     seen = set()
     for file in sorted(file for folder in folders for file in folder.rglob("*.jar")):
         digest = hashlib.sha256(file.read_bytes()).hexdigest()
@@ -56,7 +56,7 @@ def _jar(file: Path, digest: str) -> Component:
 
 
 def _coordinates(file: Path) -> dict[str, str]:
-    """Return groupId, artifactId and version of a jar; none where it holds no or several poms (made of others)."""
+    """Return groupId, artifactId and version of a jar; {} unless it contains one pom (shaded jars have several)."""
     with zipfile.ZipFile(file) as jar:
         poms = [name for name in jar.namelist() if _POM.fullmatch(name)]
         if len(poms) != 1:
@@ -67,7 +67,7 @@ def _coordinates(file: Path) -> dict[str, str]:
 
 
 def main(python: Path, out: Path, folders: list[Path]) -> None:
-    """Write the list."""
+    """Write the bill of materials."""
     bom = json.loads(python.read_text(encoding="utf-8"))
     query = ["dpkg-query", "--show", "--showformat=${Package} ${Version} ${Architecture}\\n"]
     listing = subprocess.run(query, capture_output=True, text=True, check=True).stdout

@@ -22,7 +22,7 @@ _IMPORT = re.compile(r"from kubernetes\.client\.(api|models)\.(\w+) import (\w+)
 
 
 def main(folder: Path) -> None:
-    """Delete modules, and their lines in the files that import all of them."""
+    """Delete the modules of other APIs, and the lines that import them in __init__.py files."""
     client = folder / "client"
     modules = {
         name: module for kind, module, name in _IMPORT.findall((client / "__init__.py").read_text()) if kind == "models"
@@ -42,7 +42,7 @@ def main(folder: Path) -> None:
 
 
 def _models(client: Path, modules: dict[str, str]) -> set[str]:
-    """Return the models that Forebay's objects consist of."""
+    """Return the models of which the objects that Forebay uses consist."""
     models: set[str] = set()
     waiting = list(_MODELS)
     while waiting:

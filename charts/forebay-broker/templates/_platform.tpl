@@ -1,4 +1,4 @@
-{{/* What broker and registry have in common. Arguments: list of context, component, values of the component. */}}
+{{/* Templates for broker and registry. Arguments: list of context, component, values of the component, and more. */}}
 
 {{- define "broker.name" -}}
 {{ include "forebay.platform.name" . }}
@@ -36,7 +36,7 @@ spec:
     spec:
       automountServiceAccountToken: false
       enableServiceLinks: false
-      {{- /* As a container's first process the broker ignores SIGTERM, and must end as after a crash (forebay serve). */}}
+      {{- /* The broker ignores SIGTERM as a container's first process, and must end as in a crash (see `forebay serve`). */}}
       terminationGracePeriodSeconds: {{ eq $component "broker" | ternary 1 60 }}
       {{- with include "forebay.pullSecrets" $root }}
       {{- . | nindent 6 }}

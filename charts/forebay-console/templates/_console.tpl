@@ -1,4 +1,4 @@
-{{/* The console's token, and the addresses of the jobs that it shows. */}}
+{{/* Names of the console's token, and addresses of the jobs that it shows. */}}
 
 {{- define "forebay.console.secret.made" -}}
 {{- if and .Values.authentication.enabled (not .Values.authentication.existingSecret) -}}true{{- end -}}
@@ -8,7 +8,7 @@
 {{ .Values.authentication.existingSecret | default (printf "%s-token" (include "forebay.fullname" .)) }}
 {{- end -}}
 
-{{/* A job as an argument of `forebay console`; a job without an address has that of forebay-service's metrics. */}}
+{{/* An argument of `forebay console` for a job. The default address is that of the metrics of forebay-service. */}}
 {{- define "forebay.console.job" -}}
 {{- $root := index . 0 -}}
 {{- $job := index . 1 -}}

@@ -1,4 +1,4 @@
-{{/* The account that a chart's pods run under; a pod that needs its token mounts it explicitly. */}}
+{{/* The ServiceAccount of a chart's pods. A pod that needs its token mounts it explicitly. */}}
 
 {{- define "forebay.serviceAccount" -}}
 {{ .Values.serviceAccount.name | default (include "forebay.fullname" .) }}
@@ -14,8 +14,8 @@ automountServiceAccountToken: false
 {{- end -}}
 {{- end -}}
 
-{{/* An account without rights. Kubernetes creates and keeps the Secrets' tokens, so that renderings hold no secret and are
-     all the same. */}}
+{{/* An account without rights. Kubernetes creates and stores the tokens of the Secrets, so that manifests contain no secret
+     and every rendering is the same. */}}
 {{- define "forebay.secrets.account" -}}
 {{ include "forebay.fullname" . }}-secrets
 {{- end -}}

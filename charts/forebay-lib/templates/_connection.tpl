@@ -1,4 +1,4 @@
-{{/* Image and broker: the chart's own values, else the umbrella's global ones, else those of the release. */}}
+{{/* Image and broker: the chart's own values, or the umbrella's global values, or those of the release. */}}
 
 {{- define "forebay.image" -}}
 {{- $own := .Values.image -}}
@@ -18,7 +18,7 @@ imagePullSecrets:
 {{- end }}
 {{- end -}}
 
-{{/* A setting of the connection: own, global, or "". Arguments: list of context and name. */}}
+{{/* A setting of the connection: the chart's value, the global value, or "". Arguments: list of context and name. */}}
 {{- define "forebay.kafka.value" -}}
 {{- $root := index . 0 -}}
 {{- $name := index . 1 -}}
@@ -32,8 +32,8 @@ imagePullSecrets:
 {{- $value -}}
 {{- end -}}
 
-{{/* A setting of Strimzi's cluster: own, global, or "". Each may come from the other place: a user per service on one cluster.
-     Arguments: list of context and name. */}}
+{{/* A setting of Strimzi's cluster: the chart's value, the global value, or "". Settings are looked up independently, so
+     that each service can have its own user on a global cluster. Arguments: list of context and name. */}}
 {{- define "forebay.strimzi" -}}
 {{- $root := index . 0 -}}
 {{- $own := $root.Values.kafka.strimzi | default dict -}}
@@ -41,7 +41,7 @@ imagePullSecrets:
 {{- include "forebay.text" (get $own (index . 1) | default (get $global (index . 1)) | default "") -}}
 {{- end -}}
 
-{{/* Whether a pod mounts certificates: those of tlsSecret, or those that Strimzi writes. */}}
+{{/* Not empty if a pod mounts certificates: those of tlsSecret, or those that Strimzi writes. */}}
 {{- define "forebay.hasCertificates" -}}
 {{- or (include "forebay.kafka.value" (list . "tlsSecret")) (include "forebay.strimzi" (list . "cluster")) -}}
 {{- end -}}
@@ -74,7 +74,7 @@ ssl.key.location: /etc/forebay/kafka-tls/tls.key
 {{- end }}
 {{- end -}}
 
-{{/* The volume of certificates. Strimzi has the cluster's authority in one Secret, and the user's certificate in another. */}}
+{{/* The volume of certificates. Strimzi stores the cluster's CA in one Secret, and the user's certificate in another. */}}
 {{- define "forebay.certificates" -}}
 {{- $secret := include "forebay.kafka.value" (list . "tlsSecret") -}}
 {{- $user := include "forebay.strimzi" (list . "user") -}}
@@ -100,7 +100,7 @@ ssl.key.location: /etc/forebay/kafka-tls/tls.key
 {{- include "forebay.kafka.value" (list . "bootstrapServers") | default (printf "%s:9092" (include "forebay.platform.name" (list . "broker"))) -}}
 {{- end -}}
 
-{{/* The broker's address for pods of other namespaces: a name without a dot is a Service of this namespace. */}}
+{{/* The broker's address for pods of other namespaces. A name without a dot is a Service of this namespace. */}}
 {{- define "forebay.bootstrapServers.anywhere" -}}
 {{- $namespace := .Release.Namespace -}}
 {{- $servers := list -}}

@@ -22,7 +22,7 @@ data:
 {{- end }}
 {{- end -}}
 
-{{/* The folder of the definitions, for the table of services. */}}
+{{/* Environment variables from which the table of services includes the definitions. */}}
 {{- define "forebay.ksml.env" -}}
 {{- if and (include "forebay.ksml.given" .) .Values.service }}
 - name: FOREBAY_KSML

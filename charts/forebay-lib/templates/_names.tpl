@@ -1,6 +1,6 @@
-{{/* Names and labels. Every name begins with the release's, so that two releases share a namespace. */}}
+{{/* Names and labels. Every name begins with the release's name, so that two releases can share a namespace. */}}
 
-{{/* The name of what the chart runs; it does not depend on the alias, and is the same in a release of its own. */}}
+{{/* The name of the service or producer. It does not depend on the alias: it is the same with and without the umbrella. */}}
 {{- define "forebay.name" -}}
 {{- $topic := .Values.topic | default "" | replace "_" "-" | replace "." "-" | lower -}}
 {{- .Values.nameOverride | default .Values.service | default $topic | default (trimPrefix "forebay-" .Chart.Name) -}}
@@ -10,15 +10,15 @@
 {{ include "forebay.nameOf" (list . (include "forebay.name" .)) }}
 {{- end -}}
 
-{{/* Name of a part of the release. Suffixes of up to 20 characters fit behind it. Arguments: list of context and part. */}}
+{{/* Name of a part of the release, which leaves 20 characters for suffixes. Arguments: list of context and part. */}}
 {{- define "forebay.nameOf" -}}
 {{- $release := (index . 0).Release.Name -}}
 {{- $name := index . 1 -}}
 {{ include "forebay.shortened" (list (ternary $release (printf "%s-%s" $release $name) (eq $release $name)) 43) }}
 {{- end -}}
 
-{{/* A text of so many characters at most. If it is longer, a hash of it is its end, so that two texts never become one.
-     Arguments: list of text and number. */}}
+{{/* A text with a maximum length. A longer text is truncated and ends with its hash, so that different texts stay
+     different. Arguments: list of text and maximum number of characters. */}}
 {{- define "forebay.shortened" -}}
 {{- $text := index . 0 -}}
 {{- $most := int (index . 1) -}}
@@ -29,7 +29,7 @@
 {{- end -}}
 {{- end -}}
 
-{{/* Labels that never change: a workload's selector. Arguments: list of context and component. */}}
+{{/* Labels of a workload's selector, which never change. Arguments: list of context and component. */}}
 {{- define "forebay.selector" -}}
 {{- $root := index . 0 -}}
 app.kubernetes.io/name: {{ include "forebay.name" $root }}
@@ -49,7 +49,7 @@ helm.sh/chart: {{ printf "%s-%s" $root.Chart.Name $root.Chart.Version | replace 
 {{- end }}
 {{- end -}}
 
-{{/* A pod's labels, without those that a new version of the chart changes. */}}
+{{/* Labels of pods, without labels that change with the chart's version. */}}
 {{- define "forebay.podLabels" -}}
 {{ include "forebay.selector" . }}
 app.kubernetes.io/part-of: forebay
@@ -70,13 +70,13 @@ labels:
   {{- include "forebay.labels" . | nindent 2 }}
 {{- end -}}
 
-{{/* Name of the development broker or registry: a StatefulSet's name and its revision are a label of its pods, of 63
-     characters at most. Arguments: list of context and broker or registry. */}}
+{{/* Name of the development broker or registry. Pods have a label with their StatefulSet's name and revision, of at most 63
+     characters. Arguments: list of context, and `broker` or `registry`. */}}
 {{- define "forebay.platform.name" -}}
 {{ include "forebay.shortened" (list (printf "%s-%s" (index . 0).Release.Name (index . 1)) 52) }}
 {{- end -}}
 
-{{/* A value as text. Helm reads the whole numbers of values files as floats, which print as 8.64e+07. */}}
+{{/* A value as text. Helm parses whole numbers of values files as floats, which would be printed as 8.64e+07. */}}
 {{- define "forebay.text" -}}
 {{- if and (kindIs "float64" .) (eq . (floor .)) }}{{ printf "%.0f" . }}{{ else }}{{ toString . }}{{ end -}}
 {{- end -}}

@@ -1,7 +1,8 @@
-{{/* Rules of egress to the configured addresses, as narrow as a NetworkPolicy can express them. */}}
+{{/* Egress rules to the configured addresses, as narrow as a NetworkPolicy can express them. */}}
 
-{{/* What a host name selects: a name without a dot is a Service of this namespace, a name in .svc one of another, an IP address itself.
-     A NetworkPolicy can't express any other name, so only its port counts. Gives a list of peers; it is empty for any peer. */}}
+{{/* The list of peers for a host. A name without a dot is a Service of this namespace, a name in .svc is a Service of the
+     namespace in the name, and an IP address selects itself. A NetworkPolicy can't express any other name: the list is then
+     empty, which allows any peer at the host's port. */}}
 {{- define "forebay.network.peers" -}}
 {{- $name := splitList "." . -}}
 {{- if and (eq (len $name) 1) (not (contains ":" .)) }}
@@ -17,8 +18,8 @@
 {{- end }}
 {{- end -}}
 
-{{/* A rule for each address. Arguments: list of the peers and ports that replace the addresses, addresses host[:port], and
-     the default port. */}}
+{{/* Egress rules for a list of addresses. Arguments: list of configured peers and ports, which replace those of the
+     addresses; addresses host[:port]; default port. */}}
 {{- define "forebay.network.to" -}}
 {{- $chosen := index . 0 -}}
 {{- $usual := index . 2 -}}
@@ -42,14 +43,14 @@
 {{- end }}
 {{- end -}}
 
-{{/* The same for a URL. Arguments: list of the chosen peers and ports, and the URL. */}}
+{{/* The egress rule for a URL. Arguments: list of the configured peers and ports, and the URL. */}}
 {{- define "forebay.network.toUrl" -}}
 {{- $url := urlParse (index . 1) -}}
 {{- include "forebay.network.to" (list (index . 0) (list $url.host) (ternary 80 443 (eq $url.scheme "http"))) -}}
 {{- end -}}
 
-{{/* Peers and ports of a group: the chart's own, else the umbrella's, else the pods of the release's own broker or
-     registry, if they are used. Arguments: list of context, group, its setting in kafka, component. */}}
+{{/* Peers and ports of a group of destinations: the chart's values, or the umbrella's, or the pods of the release's own
+     broker or registry if no address is set. Arguments: list of context, group, name of its address in kafka, component. */}}
 {{- define "forebay.network.chosen" -}}
 {{- $root := index . 0 -}}
 {{- $group := index . 1 -}}

@@ -1,6 +1,6 @@
-{{/* What all pods have in common; it passes the Restricted Pod Security Standard. */}}
+{{/* Settings of all pods. They satisfy the Restricted Pod Security Standard. */}}
 
-{{/* OpenShift assigns each namespace its own range of ids, and refuses pods that ask for others. */}}
+{{/* OpenShift assigns each namespace its own range of ids, and refuses pods that request other ids. */}}
 {{- define "forebay.podSecurity" -}}
 {{- $context := .Values.podSecurityContext -}}
 {{- if .Capabilities.APIVersions.Has "security.openshift.io/v1" -}}
@@ -13,7 +13,7 @@ securityContext:
 {{- end -}}
 
 {{- define "forebay.containerSecurity" -}}
-{{- /* `kubectl describe` shows a container's last log lines, which have the cause and the remedy. */ -}}
+{{- /* `kubectl describe` then shows a container's last log lines, which contain the cause and the remedy. */ -}}
 terminationMessagePolicy: FallbackToLogsOnError
 {{- with .Values.securityContext }}
 securityContext:
@@ -69,8 +69,8 @@ env:
   {{- end }}
 {{- end -}}
 
-{{/* The environment of a container that runs until it is stopped. Its controller restarts it after any end, so it ends if its
-     certificates change. A command that ends by itself would be complete with a part of its work. */}}
+{{/* The environment of a container that runs until it is stopped. If its certificates change, it ends and its controller
+     restarts it. A command that ends by itself must not do so: its Job would be complete with a part of the work. */}}
 {{- define "forebay.env.restarted" -}}
 {{ include "forebay.env" . }}
   {{- if and (include "forebay.hasCertificates" .) (not (hasKey .Values.env "FOREBAY_WATCH")) }}
@@ -80,14 +80,14 @@ env:
   {{- end }}
 {{- end -}}
 
-{{/* A node that does not answer is lost after so many seconds; Kubernetes' default is 300. */}}
+{{/* Pods leave a node that does not answer after lostNodeSeconds. Kubernetes' default is 300. */}}
 {{- define "forebay.lostNode" -}}
 {{- range list "not-ready" "unreachable" }}
 - {key: node.kubernetes.io/{{ . }}, operator: Exists, effect: NoExecute, tolerationSeconds: {{ int ($.Values.lostNodeSeconds | default 10) }}}
 {{- end }}
 {{- end -}}
 
-{{/* Where a pod may run. Arguments: list of context and values of the component. */}}
+{{/* Scheduling constraints of a pod. Arguments: list of context, component, and the component's values. */}}
 {{- define "forebay.placement" -}}
 {{- $root := index . 0 -}}
 {{- $chosen := pick (index . 2) "nodeSelector" "tolerations" "affinity" "priorityClassName" -}}
@@ -106,7 +106,7 @@ topologySpreadConstraints:
 {{- end }}
 {{- end -}}
 
-{{/* Requests and limits of a container that writes to /tmp, in YAML. Arguments: list of context and resources. */}}
+{{/* Requests and limits of a container, with those of ephemeral storage. Arguments: list of context and resources. */}}
 {{- define "forebay.resources" -}}
 {{- $scratch := (index . 0).Values.scratch -}}
 {{- $resources := deepCopy (index . 1) -}}
@@ -179,7 +179,7 @@ volumes:
     {{- toYaml $root.Values.preparation.resources | nindent 4 }}
 {{- end -}}
 
-{{/* Changed settings restart the pods. */}}
+{{/* The checksums restart the pods if settings change. */}}
 {{- define "forebay.podAnnotations" -}}
 annotations:
   checksum/config: {{ include "forebay.config.data" . | sha256sum }}

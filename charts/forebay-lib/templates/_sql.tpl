@@ -22,7 +22,7 @@ data:
 {{- end }}
 {{- end -}}
 
-{{/* Python files among them define functions. */}}
+{{/* Environment variables with the folder of SQL files, and with its Python files, which define functions. */}}
 {{- define "forebay.sql.env" -}}
 {{- if include "forebay.sql.given" . }}
 {{- $folder := include "forebay.sql.folder" . }}

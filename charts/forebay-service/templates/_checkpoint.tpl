@@ -1,4 +1,4 @@
-{{/* The checkpoint: a volume that driver and executors share, or a URL. It survives the release. */}}
+{{/* The checkpoint: a volume that driver and executors share, or a URL. Without cleanup, it is kept after an uninstall. */}}
 
 {{- define "forebay.checkpoint.claim" -}}
 {{ .Values.checkpoint.existingClaim | default (printf "%s-checkpoint" (include "forebay.fullname" .)) }}
@@ -19,7 +19,7 @@
 {{- end -}}
 {{- end -}}
 
-{{/* Its credentials, as environment variables; only driver and executors read and write the checkpoint. */}}
+{{/* Credentials of the checkpoint as environment variables. Only driver and executors read and write the checkpoint. */}}
 {{- define "forebay.checkpoint.secret" -}}
 {{- with .Values.checkpoint.existingSecret -}}
 - secretRef:

@@ -1,6 +1,6 @@
-{{/* The driver's pod, or that of a command in its place. */}}
+{{/* The pod of the driver, or of a maintenance command that replaces it. */}}
 
-{{/* The job's options, which a command gets in addition to its own name and arguments. */}}
+{{/* The job's options. A maintenance command gets them in addition to its own arguments. */}}
 {{- define "forebay.driver.options" -}}
 {{- $checkpoint := .Values.checkpoint.url | default (printf "/checkpoint/%s" (include "forebay.application" .)) -}}
 {{- $args := list (include "forebay.service" .) "--application" (include "forebay.application" .)
@@ -27,7 +27,7 @@
 {{- end }}
 {{- end -}}
 
-{{/* The pod of the driver or of a command in its place, without containers. */}}
+{{/* The pod of the driver or of a maintenance command, without containers. */}}
 {{- define "forebay.driver.pod" -}}
 metadata:
   labels:
@@ -52,7 +52,7 @@ spec:
     {{- end }}
 {{- end -}}
 
-{{/* Arguments: list of context and template of its environment. */}}
+{{/* Arguments: list of context and name of the template of the container's environment. */}}
 {{- define "forebay.driver.container" -}}
 {{- $env := index . 1 -}}
 {{- with index . 0 -}}
@@ -79,7 +79,7 @@ resources:
 {{- end }}
 {{- end -}}
 
-{{/* Further mounts of driver and executors: the checkpoint and their credentials. */}}
+{{/* Additional mounts of driver and executors: the checkpoint, and the secret of their connections. */}}
 {{- define "forebay.job.mounts" -}}
 {{- include "forebay.checkpoint.mount" . }}
 {{ include "forebay.spark.secret.mount" . }}
@@ -90,7 +90,7 @@ resources:
 {{ include "forebay.spark.secret.volume" . }}
 {{- end -}}
 
-{{/* A service's init containers: wait for broker and registry, create its topics. */}}
+{{/* A service's init containers, which wait for broker and registry and create the service's topics. */}}
 {{- define "forebay.preparation" -}}
 {{ include "forebay.preparation.step" (list . "wait" (list "wait")) }}
   {{- if .Values.topics.create }}

@@ -29,11 +29,11 @@ matchExpressions:
 {{ include "forebay.fullname" . }}-queries
 {{- end -}}
 
-{{/* Query servers that hold a part each. The name has the number of parts, since a pod must never use one of another number
-     as its peer. */}}
+{{/* Name of the query servers that hold one part each. It contains the number of parts, so that a pod never uses a pod with
+     another number of parts as its peer. */}}
 {{- define "forebay.queries.parts.name" -}}
 {{- $end := printf "-queries-of-%d" (int .Values.queries.parts) -}}
-{{- /* A StatefulSet's name and its revision are a label of its pods, of 63 characters at most. */ -}}
+{{- /* Pods have a label with their StatefulSet's name and revision, of at most 63 characters. */ -}}
 {{- include "forebay.shortened" (list (include "forebay.fullname" .) (sub 52 (len $end))) }}{{ $end -}}
 {{- end -}}
 

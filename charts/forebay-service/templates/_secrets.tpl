@@ -1,4 +1,4 @@
-{{/* Credentials that driver and executors use for each other, and clients for the query servers. */}}
+{{/* Secrets with which driver and executors authenticate to each other, and clients to the query servers. */}}
 
 {{- define "forebay.spark.secret.made" -}}
 {{- if and .Values.executor.encryption.enabled (not .Values.executor.encryption.existingSecret) -}}true{{- end -}}
@@ -35,7 +35,7 @@
 {{- end -}}
 {{- end -}}
 
-{{/* The argument, for driver and executor alike. */}}
+{{/* The command-line option with the secret, for driver and executors. */}}
 {{- define "forebay.spark.secret.option" -}}
 {{- if .Values.executor.encryption.enabled -}}
 --spark-secret=/etc/forebay/spark/secret

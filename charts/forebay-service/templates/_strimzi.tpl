@@ -1,5 +1,5 @@
-{{/* Rights of a job's user (docs/security.md), as Strimzi writes them. Topics, groups and transactional ids of its own have the
-     application's id as their prefix. The clean-up has the same user: it describes and deletes what it finds. */}}
+{{/* ACLs of a job's user (docs/security.md) in Strimzi's format. The application id is the prefix of the job's own topics,
+     groups and transactional ids. The clean-up runs as the same user, and must describe and delete topics and groups. */}}
 {{- define "forebay.strimzi.acls" -}}
 {{- $application := include "forebay.application" . -}}
 {{- $create := ternary (list "Create" "DescribeConfigs") list .Values.topics.create -}}
@@ -18,7 +18,7 @@
 {{ include "forebay.strimzi.acl" (list "transactionalId" "prefix" (printf "%s-group-" $application) (list "Write")) }}
 {{- end -}}
 
-{{/* A KafkaTopic's name. A topic whose name is none of Kubernetes gets one with a hash, so that two topics never have the same. */}}
+{{/* A KafkaTopic's name. If a topic's name is not valid in Kubernetes, a hash is appended, so that names stay different. */}}
 {{- define "forebay.strimzi.topic" -}}
 {{- $name := regexReplaceAll "[^a-z0-9.-]+" (lower .) "-" -}}
 {{- $name = regexReplaceAll "[.-]*[.][.-]*" $name "." | trimAll ".-" -}}
