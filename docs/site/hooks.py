@@ -28,7 +28,7 @@ ELSEWHERE = {
     "CHANGELOG.md": "project/changelog.md",
     "benchmarks/README.md": "project/benchmarks.md",
 }
-"""Pages by their path in the repository, and where the site has them."""
+"""Paths of pages on the site by their path in the repository."""
 
 COMMANDS = "reference/commands.md"
 SETTINGS = "reference/settings.md"
@@ -36,7 +36,7 @@ _LINK = re.compile(r"(!?)\[([^]]*)]\((?!https?:|mailto:|#)([^)#\s]+)(#[^)]*)?\)"
 
 
 def on_files(files: Files, config: Any) -> Files:
-    """Add the pages that docs/ does not hold."""
+    """Add the pages that are not in docs/."""
     for path, place in ELSEWHERE.items():
         files.append(File.generated(config, place, content=(ROOT / path).read_text()))
     files.append(File.generated(config, COMMANDS, content=command_reference()))
@@ -45,7 +45,7 @@ def on_files(files: Files, config: Any) -> Files:
 
 
 def on_page_markdown(markdown: str, page: Any, **_: Any) -> str:
-    """Turn the repository's links into the site's; what the site does not have is named without a link."""
+    """Replace links of the repository by links of the site. A link to a file outside of the site becomes its text."""
     place = page.file.src_uri
     source = next((path for path, uri in ELSEWHERE.items() if uri == place), f"docs/{place}")
     return _LINK.sub(lambda link: _resolve(link, source, place), markdown)
@@ -63,7 +63,7 @@ def _resolve(link: re.Match[str], source: str, place: str) -> str:
 
 
 def command_reference() -> str:
-    """Return a page with each command's own help."""
+    """Return a page with the help of each command."""
     context = click.Context(cli, info_name="forebay", max_content_width=100, terminal_width=100)
     return "\n".join(["# Commands", "", "Generated from `--help`.", *_helps(cli, context, 2)])
 
@@ -72,7 +72,7 @@ def settings_reference() -> str:
     """Return a page with the settings of each service's logic."""
     parts = [_settings(service) for service in all_services().values()]
     return "\n".join(
-        ["# Settings", "", "What `--set NAME=VALUE` takes, generated from the services' settings.", *parts]
+        ["# Settings", "", "Settings for `--set NAME=VALUE`, generated from the code of the services.", *parts]
     )
 
 
