@@ -72,7 +72,7 @@ class Browser:
         script = "return [...document.querySelectorAll(arguments[0])].map((each) => each.textContent)"
         return cast(list[str], self.driver.execute_script(script, selector))
 
-    def until(self, check: Callable[[], T], description: str, seconds: float = 30.0) -> T:
+    def until(self, check: Callable[[], T], description: str, seconds: float = 120.0) -> T:
         """Wait until a condition is true, and return its value. If an element disappears, the check is repeated."""
         wait = WebDriverWait(self.driver, seconds, 0.1, [StaleElementReferenceException, IndexError])
         try:
@@ -80,7 +80,7 @@ class Browser:
         except TimeoutException as error:
             raise AssertionError(f"not within {seconds:.0f} s: {description}\n{self.main_text()}") from error
 
-    def until_text(self, selector: str, part: str, seconds: float = 30.0) -> None:
+    def until_text(self, selector: str, part: str, seconds: float = 120.0) -> None:
         """Wait until an element of a selector has this text."""
         shown = partial(self.texts, selector)
         self.until(lambda: any(part in text for text in shown()), f"{part!r} in {selector}", seconds)

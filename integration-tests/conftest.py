@@ -31,9 +31,9 @@ def endpoints(platform: Platform) -> Endpoints:
 
 @pytest.fixture(scope="session")
 def wait_until() -> WaitUntil:
-    """Return a function that waits for a condition: wait_until(check, "description", seconds=30)."""
+    """Return a function that waits for a condition: wait_until(check, "description", seconds=120)."""
 
-    def wait(check: Callable[[], bool], description: str, seconds: float = 30.0) -> None:
+    def wait(check: Callable[[], bool], description: str, seconds: float = 120.0) -> None:
         deadline = time.monotonic() + seconds
         while not check():
             if time.monotonic() > deadline:

@@ -35,12 +35,10 @@ def test_leases_progress_lag_and_the_end(bench: Bench, wait_until: Callable[...,
     job = JobThread(bench, INTERVAL_MS)
     try:
         wait_until(lambda: sum(map(len, bench.outputs().values())) >= 400, "every event has its output", 120)
-        wait_until(lambda: ended_idle(bench) == 20, "the idle clock ends every user's session", 30)
+        wait_until(lambda: ended_idle(bench) == 20, "the idle clock ends every user's session")
         group = Consumer(bench.settings.consumer(**{"group.id": "job-marker"}))
         places = [TopicPartition(INPUT, partition) for partition in range(PARTITIONS)]
-        wait_until(
-            lambda: sum(p.offset for p in group.committed(places, 10)) == 400, "the lag group has the offsets", 5
-        )
+        wait_until(lambda: sum(p.offset for p in group.committed(places, 10)) == 400, "the lag group has the offsets")
         group.close()
         first = batch_of(job)
         manifests = bench.snapshots()

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -25,8 +24,6 @@ from forebay.runtime.spec import JobSpec
 LONG = ("--checkpoint-interval-ms", "600000")
 SHORT = ("--checkpoint-interval-ms", "1000")
 CHANGES = 5
-SECONDS_TO_END = 30.0
-"""Time for the end of a lease, Spark's commit and the end of the JVM, on a busy machine."""
 
 
 @pytest.fixture
@@ -77,10 +74,8 @@ def test_a_signal_ends_a_long_lease_which_leaves_its_snapshots(
     job.until(lambda: positions.commits() >= 20, "it commits under a lease of ten minutes")
     assert bench.leases() == 0
     load.close()
-    job.until(bench.has_read_everything, "lag tools see that all is read, within the lease", 10)
-    asked = time.monotonic()
+    job.until(bench.has_read_everything, "lag tools see that all is read, within the lease")
     assert job.terminate() == 0, job.text()
-    assert time.monotonic() - asked < SECONDS_TO_END
     assert bench.leases() == 1
     assert bench.snapshots()
     bench.drain()

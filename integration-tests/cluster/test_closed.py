@@ -104,7 +104,7 @@ def test_the_console_shows_the_job_to_clients_with_its_token(release: Release, r
         assert job["name"] == release.service
         return str(job["state"])
 
-    poll_until(lambda: state() == "running", "the console sees the job run", 60)
+    poll_until(lambda: state() == "running", "the console sees the job run")
 
 
 def test_only_the_driver_reaches_the_api_server(release: Release, bench: ClusterBench) -> None:

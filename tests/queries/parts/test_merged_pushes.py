@@ -13,7 +13,6 @@ import pytest
 
 from forebay.http.messages import Answer
 from forebay.queries.events import FOLLOWING
-from forebay.queries.parts.pages import SILENT_SECONDS
 from forebay.stores.keys import join_key
 from forebay.testing.cell import Cell
 from tests.queries.events import events
@@ -110,7 +109,7 @@ def test_a_part_that_hangs_ends_a_push_within_seconds(parts: Parted) -> None:
     begun = time.monotonic()
     with following(f"{parts.urls[0]}/changes/plain") as pushed:
         assert list(pushed) == [("end", {"reason": "part lost", "missing": [1]})]
-    assert time.monotonic() - begun < SECONDS + 2 * SILENT_SECONDS + 2
+    assert time.monotonic() - begun < 25, "the end came before the part resumed"
     go_on.set()
 
 
