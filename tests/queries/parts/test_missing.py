@@ -74,11 +74,11 @@ def test_a_part_that_hangs_costs_a_bounded_time(parts: Parted, monkeypatch: pyte
     go_on = parts.hang(1)
     handler, requests = parts.handlers[1], list[Request]()
 
-    def counted(request: Request) -> Answer:
+    def count_and_answer(request: Request) -> Answer:
         requests.append(request)
         return handler(request)
 
-    parts.handlers[1] = counted
+    parts.handlers[1] = count_and_answer
     begun = time.monotonic()
     status, body, _ = get(f"{parts.urls[0]}/stores/plain")
     assert (status, body["missing"]) == (503, [1])
