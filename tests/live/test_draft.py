@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from forebay.live.draft import Draft, change_of, check_stores, draft_with, parse_request
+from forebay.live.draft import Draft, change_of, check_added, check_stores, draft_with, parse_request
 from forebay.live.history import Change, History, UnreadableChange
 from forebay.sql.errors import SqlError
 
@@ -20,8 +20,13 @@ def accept(history: History, text: str, folder: Path) -> tuple[History, Draft]:
     before, added = parse_request(text, history, file)
     draft, lasting, is_paused = draft_with(before, added, history, file)
     check_stores(draft, history, added)
+    check_added(draft, history, added)
     change = change_of(lasting, draft, history, "", is_paused=is_paused)
     return history.extend(Change.decode(change.encode(), 0)), draft
+
+
+ROWS = "CREATE TABLE r (id STRING PRIMARY KEY, n INT) WITH (KAFKA_TOPIC='r', PARTITIONS=1, VALUE_FORMAT='JSON');"
+OF_ROWS = "CREATE TABLE {} AS SELECT n, COUNT(*) AS c FROM r GROUP BY n;"
 
 
 def history_of(folder: Path, *texts: str) -> History:
@@ -206,3 +211,20 @@ def test_records_are_not_part_of_the_program(tmp_path: Path) -> None:
 def test_a_record_of_another_writer_is_named() -> None:
     with pytest.raises(UnreadableChange, match="offset 7"):
         Change.decode(b"CREATE STREAM s", 7)
+
+
+def test_an_aggregate_of_a_table_is_not_created_again_under_a_name_that_was_dropped(tmp_path: Path) -> None:
+    history = history_of(tmp_path, ROWS + OF_ROWS.format("a") + OF_ROWS.format("b"), "DROP TABLE a;")
+    with pytest.raises(SqlError, match=r"the store a was kept when .*another name, which begins with the table's"):
+        accept(history, OF_ROWS.format("a"), tmp_path)
+    _, draft = accept(history, OF_ROWS.format("c"), tmp_path)
+    assert draft.filled.keys() == {"b", "c"}
+
+
+def test_an_aggregate_of_a_table_can_be_replaced(tmp_path: Path) -> None:
+    history = history_of(tmp_path, ROWS + OF_ROWS.format("a"))
+    accept(history, "DROP TABLE a;" + OF_ROWS.format("a"), tmp_path)
+
+
+def test_an_aggregate_of_a_stream_can_be_created_again(tmp_path: Path) -> None:
+    accept(history_of(tmp_path, DECLARED + COMPUTED, "DROP TABLE t;"), COMPUTED, tmp_path)

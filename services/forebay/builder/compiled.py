@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import copy
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import Any
@@ -12,6 +12,7 @@ from typing import Any
 from forebay.builder.components import Component
 from forebay.builder.contexts import Punctuation
 from forebay.builder.deferral import Branching, Deferral, deferred_nodes, joins_behind, undoing
+from forebay.builder.filled import filling_of, passing
 from forebay.builder.flows import ElementCount, nowhere, only_latest, to_all
 from forebay.builder.nodes import Flow, History, Kind, Made, Node, S
 from forebay.builder.read_back import receiving
@@ -21,6 +22,7 @@ from forebay.formats import Format
 from forebay.formats.identities import Identity
 from forebay.operators.table import TableView
 from forebay.processor.api import Context, IdleClose, Processor, Reading, Timer
+from forebay.processor.filling import Filling
 from forebay.processor.resuming import Resuming
 from forebay.stores.binding import Store
 
@@ -69,6 +71,7 @@ class CompiledSubTopology(Processor[Any, Any]):
         self._entries: dict[str, Flow] = {}
         self._readings: dict[str, Reading[Any]] = {}
         self._passed: dict[str, ElementCount] = {}
+        self._fillings: dict[str, list[Filling]] = {}
         self._after: dict[Callable[[Context[Any]], None], Timer] = {}
 
     def _declare(self, node: Node, store: Store[Any]) -> Store[Any]:
@@ -89,6 +92,10 @@ class CompiledSubTopology(Processor[Any, Any]):
 
     def init(self) -> None:
         flows: dict[Node, Flow] = {}
+        for node in self.nodes:
+            # A table without such stores records this, so that a store that is added later is known to be new.
+            if node.view is not None and node.stores and not node.is_global:
+                self._fillings[self.store(node.stores[0]).name] = []
         # Children first, because a node's operator is created with the flow that receives its results.
         for node in reversed(self.nodes):
             flows[node] = self._flow_of(node, flows)
@@ -142,7 +149,14 @@ class CompiledSubTopology(Processor[Any, Any]):
         if parent.kind is not Kind.STEP or node.kind is not Kind.STEP:
             return target
         arrow = f"{self._number(parent)} {self._number(node)}"
-        return self._passed.setdefault(arrow, ElementCount()).before(target)
+        flow = self._passed.setdefault(arrow, ElementCount()).before(target)
+        if not node.filled:
+            return flow
+        filling = filling_of(self, parent, node, flow)
+        if filling is None:
+            return flow
+        self._fillings.setdefault(filling.tables[0], []).append(filling)
+        return passing(filling, flow)
 
     def _number(self, step: Node) -> int:
         """Return a step's number (from 1), as `forebay topology` prints it."""
@@ -204,6 +218,10 @@ class CompiledSubTopology(Processor[Any, Any]):
         """Run a step as if the timer fired now. If it fails, only the step is undone and reported."""
         task: Any = ctx
         task.apart(timer, undoing(self._deferrals.values(), step) if self._deferrals else step)
+
+    def fillings(self) -> Mapping[str, Sequence[Filling]]:
+        """Return the fillings from each table, by the name of its store."""
+        return self._fillings
 
     def figures(self) -> Mapping[str, float]:
         return self._figures()

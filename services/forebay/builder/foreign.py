@@ -114,7 +114,9 @@ def subscribing(
         return Made((flow,))
 
     name = f"subscribe to {store}"
-    return Node(Kind.STEP, name, right_key, subscriptions(left.value), (left,), stores=(versions,), make=make)
+    return Node(
+        Kind.STEP, name, right_key, subscriptions(left.value), (left,), stores=(versions,), make=make, filled=[store]
+    )
 
 
 def answering(

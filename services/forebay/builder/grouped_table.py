@@ -59,4 +59,5 @@ class GroupedTable(Generic[K, V]):
         node = regrouping.grouped_aggregate(
             parent, on_rows(parent.key, check_fold(fold, "aggregate()")), format_or_refuse(into), store
         )
+        self.node.filled.append(store)
         return Table(self._graph, self._graph.add(node))

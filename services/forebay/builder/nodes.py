@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import Enum
 from pathlib import Path
 from typing import Any, NamedTuple, Protocol, TypeVar
@@ -137,6 +137,8 @@ class Node:
         partitioner: Partitioner of a repartition or sink. None: by the hash of the key.
         wall_clock_ms: Interval of wall-clock punctuation, in ms. 0: none.
         windows: Windows by which it aggregates. None: it does not aggregate by window.
+        key_parents: Parents whose rows together have the keys of its table's rows. Empty: the first parent.
+        filled: Names of the stores that must get all rows of the table before it (see filling.py).
         where: File and line that created it.
     """
 
@@ -166,6 +168,8 @@ class Node:
     partitioner: Partitioner | None = None
     wall_clock_ms: int = 0
     windows: Any = None
+    key_parents: tuple[Node, ...] = ()
+    filled: list[str] = field(default_factory=list)
     where: str = ""
 
 

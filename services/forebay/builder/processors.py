@@ -177,6 +177,7 @@ def transformer_node(
         view=lambda bound: bound.store(declared),
         asks_old=False,
         gives_rows=True,
+        filled=[store],
     )
 
 

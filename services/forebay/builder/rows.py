@@ -187,6 +187,7 @@ def join_node(left: Node, right: Node, joiner: Callable[[Any, Any], Any], into: 
         view=lambda bound: JoinedTable(bound.view(left), bound.view(right), kind, joiner),
         waits_for_sides=True,
         gives_rows=True,
+        key_parents=(left, right) if kind is Join.OUTER else (left,),
     )
 
 
@@ -223,7 +224,7 @@ def stored_rows(parent: Node, store: str) -> Node:
         return Made((flow,))
 
     node = _node(f"keep {store}", parent, parent.value, make, stores=(declared,), view=lambda b: b.store(declared))
-    return replace(node, asks_old=False)
+    return replace(node, asks_old=False, filled=[store])
 
 
 def kept_versions(parent: Node, store: str, history_retention_ms: Duration) -> Node:
@@ -249,7 +250,7 @@ def kept_versions(parent: Node, store: str, history_retention_ms: Duration) -> N
         return Made((flow,))
 
     new_node = _node(f"keep {store}", parent, parent.value, make, stores=(declared,), view=lambda b: _view(b, declared))
-    node = replace(new_node, asks_old=False, history=History.KEEPS)
+    node = replace(new_node, asks_old=False, history=History.KEEPS, filled=[store])
     return node
 
 

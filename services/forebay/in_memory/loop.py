@@ -181,7 +181,9 @@ class Loop:
 
     def _may_move(self, lease: Lease) -> bool:
         """Return whether the next cycle may do something although all records were read."""
-        return lease.until is not None or any(task.input.has_waiting for task in self._group.tasks)
+        if lease.until is not None:
+            return True
+        return any(task.input.has_waiting or task.engine.is_filling for task in self._group.tasks)
 
     def close(self, until: int) -> None:
         """Advance closing times to `until` (ms), as the last lease before a rescale does."""
@@ -227,9 +229,12 @@ class Loop:
                 if key.startswith(INTERNAL):
                     self.topics.changelog(internal, number).append(key, value, at)
             # Use the offsets of this driver's topics, because the other driver's topics had other records.
-            same = [task for task in self._group.tasks if task.place == (place, number) and task.was_left(position)]
+            here = [task for task in self._group.tasks if task.place == (place, number)]
             ends = {end[:2]: reached.get(end[:2], 0) for end in position.ends}
-            ends |= {end[:2]: end[2] for task in same for end in task.input.ends}
+            ends |= {end[:2]: end[2] for task in here if task.was_left(position) for end in task.input.ends}
+            # A sub-topology with another name may read repartitions of which this driver has deleted records.
+            read = {(part.topic, part.partition) for task in here for part in task.input.repartitions}
+            ends |= {end: reached[end] for end in read if end not in ends}
             self.topics.positions[internal, number] = replace(
                 position, ends=tuple((*at, end) for at, end in ends.items()), senders=()
             )

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
+from forebay.builder.compiled import CompiledSubTopology
+from forebay.builder.filled import FilledStore, filled_stores
 from forebay.catalog import Service
 from forebay.formats.identities import Misread
 from forebay.job import Job
@@ -43,12 +45,14 @@ class Draft:
     Args:
         service, job: service and job of its queries; None: it has no queries.
         stores: declarations of the stores, by name.
+        filled: stores that must get all rows of a table, by name.
     """
 
     program: Program
     service: Service | None
     job: Job | None
     stores: dict[str, str]
+    filled: dict[str, FilledStore] = field(default_factory=dict)
 
     @classmethod
     def empty(cls) -> Draft:
@@ -94,7 +98,7 @@ def draft_of(statements: Sequence[Statement], file: Path) -> Draft:
         return Draft(program, None, None, {})
     Compiler(program_of_statements(statements, lookup=lookup)).run()
     job = job_of(list(statements), lookup)
-    return Draft(program, service_of(file, list(statements), job, lookup), job, _stores_of(job))
+    return Draft(program, service_of(file, list(statements), job, lookup), job, _stores_of(job), _filled_of(job))
 
 
 def draft_with(
@@ -126,6 +130,26 @@ def check_stores(draft: Draft, history: History, added: Sequence[Statement]) -> 
                 "name, which begins without rows, or write the statement with its columns and "
                 "aggregates as they were",
             ) from None
+
+
+def check_added(draft: Draft, history: History, added: Sequence[Statement]) -> None:
+    """Raise SqlError for an added aggregate or join of a table whose rows or changes it would lack."""
+    before = history.changes[-1].stores if history.changes else {}
+    for name, filled in draft.filled.items():
+        if name in before:
+            continue
+        if name in history.stores:
+            raise SqlError(
+                _place_of(name, added),
+                f"the store {name} was kept when its statement was dropped, but lacks the later changes of the "
+                "table. Give the result another name, which begins with the table's present rows",
+            )
+        if not filled.can_be_added and filled.table in before:
+            raise SqlError(
+                _place_of(name, added),
+                f"the store {name} would lack the rows that the table {filled.table} has, because these are not "
+                "stored by key. Run the statements in another engine, which reads the topics from the beginning",
+            )
 
 
 def change_of(added: Sequence[Statement], draft: Draft, history: History, schemas: str, *, is_paused: bool) -> Change:
@@ -167,6 +191,17 @@ def _stores_of(job: Job) -> dict[str, str]:
         store.name: _describe(describe_store(store), layout_of(store, key_formats_of(log.processor)))
         for log in logs
         for store in log.stores
+    }
+
+
+def _filled_of(job: Job) -> dict[str, FilledStore]:
+    settings = job.settings()
+    processors = [job.logic(sub_topology)(settings) for sub_topology in range(len(job.topology))]
+    return {
+        store: filled
+        for processor in processors
+        if isinstance(processor, CompiledSubTopology)
+        for store, filled in filled_stores(processor.nodes).items()
     }
 
 

@@ -21,6 +21,7 @@ from forebay.kafka.settings import KafkaSettings
 from forebay.live.draft import (
     Draft,
     change_of,
+    check_added,
     check_stores,
     draft_of,
     draft_with,
@@ -186,6 +187,7 @@ class Engine:
         try:
             draft, statements, is_paused = draft_with(before, added, self._history, file)
             check_stores(draft, self._history, added)
+            check_added(draft, self._history, added)
             change = change_of(statements, draft, self._history, Kept(file).text, is_paused=is_paused)
             history = self._history.extend(change)
             create_declared(self._kafka, draft.program.catalog)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Sequence
+from functools import partial
 
 from forebay.limits.room import Rooms
 from forebay.processor.api import AnyProcessor
@@ -14,6 +15,7 @@ from forebay.processor.codecs import Codecs
 from forebay.processor.dedupe import Dedupe
 from forebay.processor.effects import Effects
 from forebay.processor.engine_settings import UNBOUNDED, Bounds, Emit, EngineSettings, StateEncoding
+from forebay.processor.filling import Fillings, fillings_of
 from forebay.processor.idle_time import idle_until, next_due_ms
 from forebay.processor.messages import ErrorStage, Message
 from forebay.processor.plans import context_of, plan_of
@@ -57,6 +59,7 @@ class TaskEngine:
         keys = key_formats_of(processor)
         self._kinds = Kinds(settings.service, stores, lent, codecs.stores, settings.on_change, keys)
         processor.init()
+        self._fillings = Fillings(settings.service, fillings_of(processor), lent)
         self.timers = Timers(timer_names_of(processor))
         self._timer_keys = TimerKeys(settings.service, timer_keys_of(processor))
         self.dedupe = Dedupe(settings.dedupe_retention_ms)
@@ -79,6 +82,11 @@ class TaskEngine:
         """Interval of wall-clock punctuation, in ms. 0: the processor does not use it."""
         return ms_of(self.processor.wall_clock_interval_ms)
 
+    @property
+    def is_filling(self) -> bool:
+        """Whether a store has not got all rows of a table (see filling.py)."""
+        return self._fillings.is_pending
+
     def store_calls(self) -> dict[str, tuple[int, int]]:
         """Return the number of puts and of reads by key of each store."""
         return {rows.store: (rows.puts, rows.gets) for rows in self._stores if not rows.store.startswith("\x01")}
@@ -94,6 +102,7 @@ class TaskEngine:
         self._kinds.load(self.table, position.stream_time)
         # A conversion puts rows as a record does. The failure of a record must not undo these puts.
         self._journal.commit()
+        self._fillings.load(self.table)
         self._timer_keys.load(self.table)
         self.timers.load(self.table)
         self.dedupe.load(self.table)
@@ -105,6 +114,7 @@ class TaskEngine:
         """Continue after the commit numbered `batch`, whose changes are now in the table."""
         # This comes first, because it asks the rows which stores have changed. Settled rows no longer know.
         self._kinds.settle()
+        self._fillings.settle()
         for rows in self._stores:
             rows.settle()
         self._timer_keys.settle()
@@ -141,6 +151,8 @@ class TaskEngine:
         times = self._rooms.event_times(clock, self.settings.max_future_ms)
         seen, digest = self.dedupe.seen, self.dedupe.digest
         stream_time = self.position.stream_time
+        if self._fillings.is_pending:
+            self._fillings.run(partial(self._steps.run_alone, clock), bounds, max(stream_time, 0))
         context, deduping = self._context, self.settings.dedupe_retention_ms > 0
         timers, attempt = self.timers, self._steps.attempt
         given = self._given = Streams(streams, blames_memory=bounds.blames_memory)
@@ -267,6 +279,7 @@ class TaskEngine:
         for rows in self._stores:
             changes.extend(rows.changes())
         changes.extend(self._kinds.changes())
+        changes.extend(self._fillings.changes())
         result.conversions = list(self._kinds.conversions)
         timers = list(self.timers.changes())
         if timers:

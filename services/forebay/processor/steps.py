@@ -125,6 +125,11 @@ class Steps:
             self._report_late(timer, clock)
             self._effects.keep()
 
+    def run_alone(self, clock: int, timer: Timer, step: Callable[[TaskContext], None]) -> None:
+        """Run a step that belongs to no record, as if a timer fired now."""
+        self._context.message = None
+        self._call(timer, clock, _run, step)
+
     def run_isolated(self, step: Callable[[], None]) -> None:
         """Run a step of the current record. If it fails, undo only the step and report the record."""
         message = self._context.message
@@ -167,3 +172,7 @@ class Steps:
                 self._context.late_by = max(self._context.late_by, error.by_ms)
                 return
             self._reports.blame(message, error, clock)
+
+
+def _run(step: Callable[[TaskContext], None], context: TaskContext) -> None:
+    step(context)

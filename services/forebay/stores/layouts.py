@@ -254,17 +254,18 @@ class Layouts:
 
     def _remedies(self, name: str, recorded: Layout) -> str:
         what, named = "the declaration with its formats as they were", "the table, the statement or the store"
-        other = ""
+        begins = "without rows"
         if self._stores[name].format.layout:
             what, named = "the statement with its columns and aggregates as they were, in their order", "its result"
             if is_computed(recorded.get(VALUES)) or is_computed(self._declared[name][VALUES]):
                 what = "the statements that compute these rows, and their columns and aggregates in order, as they were"
-                # Under another name, it would subtract rows of the table that it never added.
-                other = "run the edited statements as another job, which reads their tables from the beginning"
+                begins = "with the present rows of its table"
         elif has_columns(recorded.get(VALUES)):
             what = "a statement that reads the headers, ROWPARTITION or ROWOFFSET of the table, as before"
-        other = other or f"give {named} another name, which begins without rows"
-        return f"Write {what}; or {other}; or start over with `forebay reset {self._service}`"
+        return (
+            f"Write {what}; or give {named} another name, which begins {begins}; or start over with "
+            f"`forebay reset {self._service}`"
+        )
 
     def changes(self) -> Iterator[Change]:
         """Yield the rows that this commit writes."""

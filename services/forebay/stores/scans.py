@@ -44,6 +44,11 @@ class KeyOrderReads(abc.ABC, Generic[T]):
         """Return the results of `range` in reverse order."""
         return _decode(self._scan_reverse(*key_bounds(self.name, start, end)))
 
+    def keys_after(self, key: str | None) -> Iterator[str]:
+        """Return the keys after a key, in order. None: from the first key on."""
+        start = b"" if key is None else encode_key(self.name, key) + b"\0"
+        return (row.decode() for row, _ in self._scan(start, None))
+
     def prefix_scan(self, prefix: str) -> Iterator[tuple[str, T]]:
         """Return the entries whose keys begin with `prefix`, in key order."""
         encoded = encode_key(self.name, prefix)

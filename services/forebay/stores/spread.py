@@ -13,7 +13,7 @@ from forebay.partitioner import Partitioner
 from forebay.stores.binding import Store
 from forebay.stores.event_ids import PREFIX as EVENT_IDS
 from forebay.stores.event_ids import merge_rows
-from forebay.stores.internal import KINDS, PARKED, PARKED_TIMES, TIMERS
+from forebay.stores.internal import FILLED, KINDS, PARKED, PARKED_TIMES, TIMERS
 from forebay.stores.keys import WIDTH, unpack_time
 from forebay.stores.layout import OWN
 from forebay.stores.layouts import PREFIX as LAYOUTS
@@ -117,6 +117,8 @@ class Spreader:
             return _Place(None, _same)
         if row.startswith(LAYOUTS):
             return _Place(None, _merge_layouts)
+        if row.startswith(FILLED):
+            return _Place(None, merge_filled)
         if row.startswith(TIMERS):
             name, _, key = row[len(TIMERS) :].decode().partition("\0")
             return _Place(self._owner(task, f"timer {name}", name, key), min)
@@ -184,6 +186,25 @@ def _same(one: bytes, other: bytes) -> bytes:
     if one != other:
         raise NotSpreadable(f"tasks recorded different declarations of a store: {one!r} and {other!r}")
     return one
+
+
+def merge_filled(one: bytes, other: bytes) -> bytes:
+    """Return the record of which stores have the rows of a table, for the rows of two tasks.
+
+    Raises:
+        NotSpreadable: A task has not sent all rows yet.
+    """
+    states: dict[str, dict[str, Any]] = json.loads(one)
+    for store, state in json.loads(other).items():
+        if store not in states or not {"sent", "missed"} & states[store].keys() or "sent" in state:
+            states[store] = state
+    filling = [store for store, state in states.items() if "sent" in state]
+    if filling:
+        raise NotSpreadable(
+            f"the store {filling[0]} was added and has not got all rows of its table: let the job run until its "
+            "log says that the store has them, and rescale it then"
+        )
+    return json.dumps(states, ensure_ascii=False, sort_keys=True).encode()
 
 
 def _merge_layouts(one: bytes, other: bytes) -> bytes:

@@ -179,6 +179,11 @@ class VersionedKeyValueStore(Store[V]):
             versions = (version for version in versions if version.valid_to is None)
         return versions if order is Order.NEWEST_FIRST else reversed(list(versions))
 
+    def keys_after(self, key: str | None) -> Iterator[str]:
+        """Return the keys after a key, in order. None: from the first key on."""
+        start = b"" if key is None else after(terminate(encode_key(self.name, key)))
+        return (split_text(row)[0] for row, _ in self._latest.scan(start, None))
+
     def history(self) -> Iterator[tuple[str, V | None, int]]:
         """Return all versions and tombstones (None) with keys and timestamps, by key and then from old to new."""
         return ((split_text(row)[0], held.value, _timestamp(row)) for row, held in self._rows.scan(b"", None))

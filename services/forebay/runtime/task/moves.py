@@ -19,7 +19,7 @@ from forebay.runtime.task.places import Move, Partition, Wanted, Written
 from forebay.runtime.task.record_formats import topic_of
 from forebay.stores.event_ids import PREFIX as EVENT_IDS
 from forebay.stores.event_ids import as_of_another
-from forebay.stores.internal import KINDS, PARKED, PARKED_TIMES, TIMERS
+from forebay.stores.internal import FILLED, KINDS, PARKED, PARKED_TIMES, TIMERS
 from forebay.stores.layouts import PREFIX as LAYOUTS
 from forebay.stores.materialized import store_of
 from forebay.stores.table import Change
@@ -245,7 +245,7 @@ class _Plan:
         if topic:
             readers = [at for at, task in enumerate(self._wanted) if any(topic == read for read, _ in task.partitions)]
             return readers or [origin]
-        if key.startswith((KINDS, LAYOUTS)):
+        if key.startswith((KINDS, LAYOUTS, FILLED)):
             return self._of_store(key.partition(b"\0")[2].decode(), origin)
         return heirs if key.startswith(EVENT_IDS) else self._of_store(store_of(key).decode(), origin)
 

@@ -237,7 +237,7 @@ class StateTask:
         return self._is_done(lease) and closed and announced
 
     def _is_done(self, lease: Lease) -> bool:
-        return lease.until is not None and self.input.is_done(lease.token)
+        return lease.until is not None and self.input.is_done(lease.token) and not self.engine.is_filling
 
     def _punctuates(self, now: float) -> bool:
         """Return whether wall-clock punctuation is due."""
@@ -265,7 +265,7 @@ class StateTask:
 
         A task that was just opened may have conversions to commit, or its position under another checkpoint.
         """
-        if self._is_new or self.engine.is_due(idle_ms) or bool(self._times(lease, idle_ms)):
+        if self._is_new or self.engine.is_filling or self.engine.is_due(idle_ms) or bool(self._times(lease, idle_ms)):
             return True
         return self._has_read_much or self.position.checkpoint != lease.checkpoint
 
@@ -275,6 +275,10 @@ class StateTask:
         if self.input.deleted_unread != self._skipped or self.input.dropped > self._dropped:
             return True
         return bool(self.position.ends) and self.input.passed - self._noted > _MOST_UNCOMMITTED
+
+    @property
+    def _is_caught_up(self) -> bool:
+        return self.input.is_caught_up and not self.engine.is_filling
 
     def _note_skipped(self) -> None:
         skipped = self.input.deleted_unread
@@ -297,5 +301,5 @@ class StateTask:
             return ()
         is_closed = lease.close_until < 0 or self._is_closed
         done = lease.token if self._is_done(lease) and is_closed else 0
-        own = TaskTime(self.engine.position.stream_time, self.input.is_caught_up, idle_ms, done)
+        own = TaskTime(self.engine.position.stream_time, self._is_caught_up, idle_ms, done)
         return tuple((name, own) for name in self.settings.sends) if self._announcer.is_due(own) else ()

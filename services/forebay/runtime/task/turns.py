@@ -41,7 +41,7 @@ class Turns:
         self._monotonic = monotonic
         self._may_idle = may_idle
         self.left_records = False
-        """Whether the limits of the last commit left records in the queues."""
+        """Whether the limits of the last commit left records in the queues, or rows of tables to send."""
 
     def compute(self, lease: Lease, most: int, seconds: float = PROCESSING_SECONDS) -> list[TaskCommit]:
         """Return the tasks' parts of the next commit, without tasks that have nothing to commit.
@@ -73,7 +73,8 @@ class Turns:
             if commit is not None:
                 commits.append(commit)
                 was_cut = was_cut or task.was_cut
-        self.left_records = bool(commits) and (was_cut or sum(waiting) > most)
+        is_filling = any(task.engine.is_filling for task in self._tasks)
+        self.left_records = bool(commits) and (was_cut or is_filling or sum(waiting) > most)
         assert len({commit.name for commit in commits}) == len(commits), "a task is in a commit twice"
         return commits
 

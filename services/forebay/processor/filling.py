@@ -1,0 +1,221 @@
+"""Filling: a store that is added behind a table with rows gets these rows first, in the order of their keys.
+
+An aggregate of a table subtracts the former row when a row changes. If the aggregate was added after the row, it must
+first get the row. The rows are sent some thousand per commit. Until then, the store gets the changes of the rows that
+were sent, and no others: a row that was not sent yet is sent as it is then.
+
+The task of the table records which stores have its rows, in a row for each table. A table without such a row was
+written by a release that did not record it. All stores of the topology are then assumed to have its rows.
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import islice
+from typing import Any
+
+from forebay.processor.api import Context, Timer
+from forebay.processor.engine_settings import Bounds
+from forebay.stores.binding import TaskStores
+from forebay.stores.internal import FILLED
+from forebay.stores.layouts import DeclarationChanged
+from forebay.stores.table import Change, Table
+
+log = logging.getLogger(__name__)
+
+_MOST_ROWS = 5_000
+"""Rows of a table that are sent in one commit."""
+
+State = dict[str, Any]
+"""What is recorded of a store: {} if it has all rows, {"sent": the key of the last row, or None} while it is filled,
+{"missed": true} if the table has changed while the topology did not have the store. "with" names other tables of a
+join, whose changes change the rows, too."""
+
+
+@dataclass(slots=True, eq=False)
+class Filling:
+    """The stores behind one edge from a table, which all get the same rows.
+
+    Args:
+        stores: Names of the stores.
+        tables: Names of the stores from which the table's rows are computed. The first one has their keys.
+        keys_after: Function that returns the table's keys after a key, or from the first key on, in order. None: the
+            table's rows are not stored in the order of their keys.
+        send: Function that sends the row of a key to the stores.
+        is_complete: Whether the stores have all rows.
+        sent: Key of the last row that was sent. None: no row was sent.
+    """
+
+    stores: Sequence[str]
+    tables: Sequence[str]
+    keys_after: Callable[[str | None], Iterator[str]] | None
+    send: Callable[[str, Context[Any]], None]
+    is_complete: bool = True
+    sent: str | None = None
+
+    def has_sent(self, key: str) -> bool:
+        """Return whether the stores have the row of a key, so that they need its changes."""
+        return self.is_complete or (self.sent is not None and key <= self.sent)
+
+    @property
+    def state(self) -> State:
+        """What to record of the stores."""
+        state: State = {"with": list(self.tables[1:])} if self.tables[1:] else {}
+        return state if self.is_complete else state | {"sent": self.sent}
+
+
+def fillings_of(processor: object) -> Mapping[str, Sequence[Filling]]:
+    """Return the fillings from each table of a processor, by the name of the store with the table's keys.
+
+    Call it after `init`.
+    """
+    declared: Mapping[str, Sequence[Filling]] = getattr(processor, "fillings", dict)()
+    return declared
+
+
+class Fillings:
+    """The fillings of a task.
+
+    Args:
+        service: Name of the service, for messages.
+        declared: Fillings from each table, by the name of its store.
+        lent: Rows of the task.
+    """
+
+    def __init__(self, service: str, declared: Mapping[str, Sequence[Filling]], lent: TaskStores) -> None:
+        self._service, self._declared, self._lent = service, declared, lent
+        self._recorded: dict[str, dict[str, State] | None] = {}
+        self._unwritten: dict[str, bool] = {}
+        """Tables whose record differs from what is recorded, and whether it is written although nothing changes."""
+        self._written: dict[str, dict[str, State]] = {}
+        self._pending: list[Filling] = []
+
+    @property
+    def is_pending(self) -> bool:
+        """Whether a store has not got all rows of a table."""
+        return bool(self._pending)
+
+    def load(self, table: Table) -> None:
+        """Compare what is recorded with the stores of the topology.
+
+        Raises:
+            DeclarationChanged: A store missed changes of its table.
+        """
+        self._unwritten.clear()
+        self._written.clear()
+        self._pending.clear()
+        for name, fillings in self._declared.items():
+            data = table.get(FILLED + name.encode())
+            recorded = self._recorded[name] = None if data is None else json.loads(data)
+            for filling in fillings:
+                self._begin(filling, recorded, has_rows=any(next(_rows(table, of), None) for of in filling.tables))
+            states = _states(fillings)
+            if recorded is None:
+                self._unwritten[name] = next(_rows(table, name), None) is not None
+            elif recorded != states | {store: recorded[store] for store in missed_stores(recorded)}:
+                self._unwritten[name] = False
+
+    def _begin(self, filling: Filling, recorded: Mapping[str, State] | None, *, has_rows: bool) -> None:
+        filling.is_complete, filling.sent = True, None
+        table = filling.tables[0]
+        states = {store: (recorded or {}).get(store) for store in filling.stores}
+        missed = [store for store, state in states.items() if state is not None and "missed" in state]
+        if missed:
+            raise DeclarationChanged(
+                f"store {missed[0]}: the table {table} has changed while the topology did not have this store, so the "
+                "store lacks these changes. Give the store, the statement or its result another name: it then begins "
+                f"with the rows of the table; or start over with `forebay reset {self._service}`"
+            )
+        if recorded is None or not has_rows:
+            return
+        known = [state for state in states.values() if state is not None]
+        if known and len(known) < len(states):
+            added = ", ".join(store for store, state in states.items() if state is None)
+            raise DeclarationChanged(
+                f"store {added}: it was added to groups that already have an aggregate, and the table {table} has rows "
+                "that it needs. Call group_by() for each aggregate, so that each one gets the rows by itself"
+            )
+        if not known and filling.keys_after is None:
+            raise DeclarationChanged(
+                f"store {', '.join(states)}: it was added to the table {table}, whose rows it would lack, because these "
+                "are not stored by key. Run the topology or statements as another job, which reads the topics from the "
+                f"beginning; or start over with `forebay reset {self._service}`"
+            )
+        if not known:
+            log.info("%s: %s is new: it gets the rows of the table %s first", self._service, ", ".join(states), table)
+        if not known or "sent" in known[0]:
+            filling.is_complete, filling.sent = False, known[0]["sent"] if known else None
+            self._pending.append(filling)
+
+    def run(self, call: Callable[[Timer, Callable[[Context[Any]], None]], None], bounds: Bounds, time: int) -> None:
+        """Send the next rows.
+
+        Args:
+            call: Function that runs a step as if a timer fired. If the step fails, its effects are undone.
+            time: Stream time of the task, in ms.
+        """
+        left = _MOST_ROWS
+        for filling in [*self._pending]:
+            # Read the keys before anything is sent: what is sent may change a store from which they are read.
+            assert filling.keys_after is not None
+            keys = [*islice(filling.keys_after(filling.sent), left)]
+            for key in keys:
+                filling.sent = key
+                call(Timer(time, f"rows for {filling.stores[0]}", key), _sending(filling, key))
+                left -= 1
+                if bounds.monotonic() > bounds.until:
+                    break
+            else:
+                if left > 0:
+                    filling.is_complete = True
+                    self._pending.remove(filling)
+                    log.info("%s: %s has the rows of its table", self._service, ", ".join(filling.stores))
+            self._unwritten[filling.tables[0]] = True
+            if left <= 0 or bounds.monotonic() > bounds.until:
+                return
+
+    def changes(self) -> Iterator[Change]:
+        """Yield the rows that this commit writes."""
+        for name, is_forced in self._unwritten.items():
+            fillings = self._declared[name]
+            states = _states(fillings)
+            removed = {store: state for store, state in (self._recorded[name] or {}).items() if store not in states}
+            missed = [store for store, state in removed.items() if self._has_changes(name, *state.get("with", ()))]
+            tables = {name}.union(*(filling.tables for filling in fillings))
+            if is_forced or missed or self._has_changes(*tables):
+                states |= removed | {store: {"missed": True} for store in missed}
+                self._written[name] = states
+                yield FILLED + name.encode(), json.dumps(states, ensure_ascii=False, sort_keys=True).encode()
+
+    def settle(self) -> None:
+        """Begin the next commit. The changes are in the table now."""
+        if self._written:
+            for name, states in self._written.items():
+                del self._unwritten[name]
+                if any(store not in _states(self._declared[name]) for store in states.keys() - missed_stores(states)):
+                    self._unwritten[name] = False
+            self._recorded |= self._written
+            self._written.clear()
+
+    def _has_changes(self, *stores: str) -> bool:
+        return any(rows.has_changes for store in stores for rows in self._lent.of_store.get(store, ()))
+
+
+def _states(fillings: Sequence[Filling]) -> dict[str, State]:
+    return {store: filling.state for filling in fillings for store in filling.stores}
+
+
+def missed_stores(states: Mapping[str, State]) -> set[str]:
+    """Return the stores that missed changes of their table."""
+    return {store for store, state in states.items() if "missed" in state}
+
+
+def _sending(filling: Filling, key: str) -> Callable[[Context[Any]], None]:
+    return lambda context: filling.send(key, context)
+
+
+def _rows(table: Table, store: str) -> Iterator[tuple[bytes, bytes]]:
+    return table.scan(store.encode() + b"\0", store.encode() + b"\1")

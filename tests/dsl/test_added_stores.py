@@ -1,0 +1,277 @@
+"""A store that is added behind a table with rows gets these rows first, and the changes of the rows that it has."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from forebay import Fold
+from forebay.builder import Topology, ValueTransformer, job
+from forebay.builder.notebook_view import NoSettings
+from forebay.codec import Unavailable
+from forebay.processor import Context, filling
+from forebay.records import Record
+from forebay.runtime.errors import StoreChanged
+from forebay.runtime.task.pacing import Limits
+from forebay.serde.json_format import json_of
+from forebay.stores.internal import FILLED
+from forebay.testing import TestDriver
+from forebay.time.windows import tumbling
+
+Add = Callable[[Topology, Any, Any], Any]
+KEYS, GROUPS = [f"k{number}" for number in range(9)], ["g", "h", "i"]
+
+
+class Sale(Record):
+    group: str
+    amount: int
+
+
+class Both(Record):
+    group: str
+    left: int
+    right: int
+
+
+SALE, BOTH = json_of(Sale), json_of(Both)
+
+
+class Doubling(ValueTransformer[str, Sale, int]):
+    def transform(self, key: str, value: Sale | None, ctx: Context[Any], /) -> int | None:
+        return None if value is None else value.amount * 2
+
+
+def total(table: Any, amount: Callable[[Any], int] = lambda row: row.amount, store: str = "x") -> Any:
+    fold: Fold[Any, int] = Fold(int, lambda _k, row, n: n + amount(row), lambda _k, row, n: n - amount(row))
+    return table.group_by(lambda _, row: row.group, str).aggregate(fold, int, store=store)
+
+
+def both(one: Sale | None, other: Sale | None) -> Both:
+    first = one or other
+    assert first is not None
+    return Both(first.group, one.amount if one else 0, other.amount if other else 0)
+
+
+def sum_of_both(table: Any) -> Any:
+    return total(table, lambda row: row.left * 100 + row.right)
+
+
+ADDED: dict[str, Add] = {
+    "count": lambda _t, one, _other: one.group_by(lambda _, row: row.group, str).count(store="x"),
+    "sum": lambda _t, one, _other: total(one),
+    "sum of filtered rows": lambda _t, one, _other: total(one.filter(lambda _, row: row.amount % 3 > 0)),
+    "sum of mapped rows": lambda _t, one, _other: total(
+        one.map_values(lambda _, row: Sale(row.group, -row.amount) if row.amount % 3 else None, SALE)
+    ),
+    "inner join": lambda _t, one, other: sum_of_both(one.join(other, both, BOTH)),
+    "left join": lambda _t, one, other: sum_of_both(one.left_join(other, both, BOTH)),
+    "outer join": lambda _t, one, other: sum_of_both(one.outer_join(other, both, BOTH)),
+    "self-join": lambda _t, one, _other: sum_of_both(
+        one.filter(lambda _, row: row.amount % 2 > 0).join(one.filter(lambda _, row: row.amount % 3 > 0), both, BOTH)
+    ),
+    "stored rows": lambda _t, one, _other: one.filter(lambda _, row: row.amount % 3 > 0).materialized("x"),
+    "aggregate of stored rows": lambda _t, one, _other: total(
+        one.filter(lambda _, row: row.amount % 3 > 0).materialized("y")
+    ),
+    "versions": lambda _t, one, _other: one.materialized("x", 100_000),
+    "transformed rows": lambda _t, one, _other: one.transform_values(Doubling, int, store="x"),
+    "foreign key": lambda _t, one, other: one.join_by_foreign_key(
+        other, lambda _, row: f"k{row.amount % 9}", both, BOTH, store="x"
+    ),
+    "foreign key left": lambda _t, one, other: one.left_join_by_foreign_key(
+        other, lambda _, row: None if row.amount % 4 == 0 else f"k{row.amount % 12}", both, BOTH, store="x"
+    ),
+    "aggregate of a foreign-key join": lambda _t, one, other: sum_of_both(
+        one.join_by_foreign_key(other, lambda _, row: f"k{row.amount % 9}", both, BOTH, store="y")
+    ),
+    "aggregate of an aggregate": lambda _t, one, _other: total(
+        total(one, store="y").map_values(lambda key, n: Sale("all" if key < "h" else "rest", n), SALE)
+    ),
+}
+TABLES: dict[str, dict[str, Any]] = {"a table": {}, "a versioned table": {"history_retention_ms": 1_000_000}}
+
+
+def driver_of(add: Add | None, tasks: int = 2, **options: Any) -> TestDriver:
+    topology = Topology()
+    one, other = topology.table("one", SALE, store="one", **options), topology.table("other", SALE, store="other")
+    one.filter(lambda _, row: row.amount > 50).to_stream().to("large")
+    other.to_stream().to("others")
+    if add is not None:
+        add(topology, one, other).to_stream().to("o")
+    return TestDriver(job(NoSettings, lambda _: topology), tasks=tasks)
+
+
+def left_by(driver: TestDriver) -> dict[Any, Any]:
+    return {
+        task.place: (list(task.table.scan(b"")), task.position)
+        for sub_topology in driver.sub_topologies
+        for task in sub_topology.state_tasks
+    }
+
+
+def changes(rng: random.Random, count: int, begin: int) -> list[tuple[str, str, Sale | None, int]]:
+    def row() -> Sale | None:
+        return None if rng.random() < 0.2 else Sale(rng.choice(GROUPS), rng.randrange(1, 99))
+
+    return [(rng.choice(("one", "other")), rng.choice(KEYS), row(), begin + at) for at in range(count)]
+
+
+def values_of(driver: TestDriver) -> dict[Any, Any]:
+    """Return the store's rows, of versions the latest ones, without the sums of groups that have no more rows."""
+    values = {}
+    for key, row in driver.store("x").items():
+        latest = row[-1][0] if isinstance(row, tuple) and isinstance(row[0], tuple) else row
+        values[key] = getattr(latest, "value", latest)
+    return {key: value for key, value in values.items() if value}
+
+
+@pytest.mark.parametrize("seed", range(6))
+@pytest.mark.parametrize("options", TABLES)
+@pytest.mark.parametrize("added", ADDED)
+def test_an_added_store_has_the_rows_of_its_table(
+    added: str, options: str, seed: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(filling, "_MOST_ROWS", 1 + seed % 3)
+    monkeypatch.setattr("forebay.in_memory.loop.Limits", lambda **_: Limits(commit_interval_ms=0, max_records=2))
+    rng = random.Random(seed)
+    before, after = changes(rng, 30, 0), changes(rng, 12, 30)
+    table = TABLES[options]
+    old, new, whole = driver_of(None, **table), driver_of(ADDED[added], **table), driver_of(ADDED[added], **table)
+    old.pipe_all(before)
+    for record in after:
+        new._append(*record, None)
+    new.restore(left_by(old))
+    whole.pipe_all([*before, *after])
+    assert values_of(new) == values_of(whole)
+    assert not new.errors
+    more = changes(rng, 12, 42)
+    # After a restart, no row is sent a second time.
+    new.restart(more[:6])
+    new.pipe_all(more[6:])
+    whole.pipe_all(more)
+    assert values_of(new) == values_of(whole)
+
+
+class Interrupted(Unavailable):
+    """The broker did not answer."""
+
+
+@pytest.mark.parametrize("failing", range(1, 12))
+def test_a_failed_commit_sends_no_row_twice(failing: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(filling, "_MOST_ROWS", 2)
+    calls = 0
+
+    def group_of(_: str, row: Sale) -> str:
+        nonlocal calls
+        calls += 1
+        if calls == failing:
+            raise Interrupted
+        return row.group
+
+    def add(_topology: Topology, one: Any, _other: Any) -> Any:
+        return one.group_by(group_of, str).count(store="x")
+
+    rng = random.Random(failing)
+    before, after = changes(rng, 40, 0), changes(rng, 10, 40)
+    old, new, whole = driver_of(None, tasks=1), driver_of(add, tasks=1), driver_of(ADDED["count"], tasks=1)
+    old.pipe_all(before)
+    for record in after:
+        new._append(*record, None)
+    with pytest.raises(Interrupted):
+        new.restore(left_by(old))
+    new.pipe_all([])
+    whole.pipe_all([*before, *after])
+    assert values_of(new) == values_of(whole)
+
+
+def test_a_row_that_fails_is_reported_and_the_others_are_sent() -> None:
+    def group_of(_: str, row: Sale) -> str:
+        if row.amount == 2:
+            raise ValueError("no group")
+        return row.group
+
+    def add(_topology: Topology, one: Any, _other: Any) -> Any:
+        return one.group_by(group_of, str).count(store="x")
+
+    old, new = driver_of(None, tasks=1), driver_of(add, tasks=1)
+    old.pipe_all([("one", f"k{number}", Sale("g", number), number) for number in range(5)])
+    new.restore(left_by(old))
+    assert values_of(new) == {"g": 4}
+    assert [(failure.key, failure.headers["error.class"]) for failure in new.errors] == [(b"k2", "ValueError")]
+
+
+def edited_driver(add: Add | None, old: TestDriver, tasks: int = 1) -> TestDriver:
+    """Return the driver of an edited topology with the rows and positions of another driver."""
+    new = driver_of(add, tasks)
+    new.restore(left_by(old))
+    return new
+
+
+def single(build: Callable[[Topology], Any]) -> TestDriver:
+    topology = Topology()
+    build(topology)
+    return TestDriver(job(NoSettings, lambda _: topology))
+
+
+def test_rows_of_a_release_that_recorded_nothing_are_not_added_twice() -> None:
+    rng = random.Random(3)
+    old, whole = driver_of(ADDED["sum"]), driver_of(ADDED["sum"])
+    before, after = changes(rng, 30, 0), changes(rng, 30, 30)
+    old.pipe_all(before)
+    new = driver_of(ADDED["sum"])
+    new.restore(
+        {
+            place: ([row for row in rows if not row[0].startswith(FILLED)], position)
+            for place, (rows, position) in left_by(old).items()
+        }
+    )
+    new.pipe_all(after)
+    whole.pipe_all([*before, *after])
+    assert values_of(new) == values_of(whole)
+
+
+def test_a_store_that_was_removed_continues_if_its_table_has_not_changed() -> None:
+    old = driver_of(ADDED["sum"])
+    old.pipe_all([("one", "k1", Sale("g", 5), 1)])
+    again = edited_driver(ADDED["sum"], edited_driver(None, old, tasks=2), tasks=2)
+    again.pipe_all([("one", "k1", Sale("g", 7), 2), ("one", "k2", Sale("g", 1), 3)])
+    assert values_of(again) == {"g": 8}
+
+
+def test_a_store_that_missed_changes_of_its_table_is_refused() -> None:
+    old = driver_of(ADDED["inner join"], tasks=1)
+    old.pipe_all([("one", "k1", Sale("g", 5), 1)])
+    for topic in ("one", "other"):
+        without = edited_driver(lambda _, one, other: one.join(other, both, BOTH), old)
+        without.pipe_all([(topic, "k2", Sale("g", 5), 2)])
+        with pytest.raises(StoreChanged, match=r"store x: the table one has changed while .*another name.*reset"):
+            edited_driver(ADDED["inner join"], without)
+
+
+def test_windows_are_refused_because_they_are_not_in_the_order_of_their_keys() -> None:
+    def windowed(topology: Topology) -> Any:
+        windows = topology.stream("s", int).group_by_key().windowed_by(tumbling(10))
+        return windows.count(store="w", retention_ms=1_000)
+
+    def count(topology: Topology) -> None:
+        windowed(topology).group_by(lambda key, _: key.key, str).count(store="x").to_stream().to("o")
+
+    old, new = (single(lambda t: windowed(t).to_stream().to("o")), single(count))
+    old.pipe("a", 1, "s", 1)
+    with pytest.raises(StoreChanged, match=r"store x: it was added to the table w, whose rows .*another job.*reset"):
+        new.restore(left_by(old))
+
+
+def test_a_second_aggregate_of_the_same_groups_is_refused() -> None:
+    def count_twice(table: Any) -> Any:
+        groups = table.group_by(lambda _, row: row.group, str)
+        groups.count(store="x")
+        return groups.count(store="y")
+
+    old = driver_of(ADDED["count"], tasks=1)
+    old.pipe_all([("one", "k1", Sale("g", 5), 1)])
+    with pytest.raises(StoreChanged, match=r"store y: it was added to groups .*Call group_by\(\) for each"):
+        edited_driver(lambda _t, table, _o: count_twice(table), old)
