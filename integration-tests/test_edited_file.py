@@ -28,14 +28,15 @@ ROWS_OF_MORE = """
 CREATE TABLE edited_rows (k VARCHAR PRIMARY KEY, v INT) WITH (KAFKA_TOPIC='edited_more', VALUE_FORMAT='{}');
 CREATE TABLE edited_kept WITH (VALUE_FORMAT='JSON') AS SELECT k, v FROM edited_rows;
 """
+OF_ROWS = "CREATE TABLE added_counts AS SELECT v, COUNT(*) AS n FROM edited_rows GROUP BY v;\n"
 ROWS = [(key, {"A": "x" if number % 2 else "y", "V": number % 3}) for number, key in enumerate("abcdef")]
 
 
-def send(settings: KafkaSettings) -> None:
+def send(settings: KafkaSettings, *topics: str) -> None:
     producer = Producer(settings.producer())
     for key, row in ROWS:
-        producer.produce("edited_in", json.dumps(row), key, timestamp=1_000)
-        producer.produce("edited_more", json.dumps({"V": row["V"]}), key, timestamp=1_000)
+        for topic in topics or ("edited_in", "edited_more"):
+            producer.produce(topic, json.dumps(row), key, timestamp=1_000)
     assert producer.flush(30) == 0
 
 
@@ -48,24 +49,64 @@ def results(settings: KafkaSettings, topic: str) -> dict[Any, Any]:
     return results
 
 
-@pytest.mark.timeout(500)
-def test_an_edited_file_continues_from_its_state(platform: Platform, tmp_path: Path) -> None:
-    endpoints = platform.up()
-    settings = settings_of(endpoints)
-    file = tmp_path / "edited.sql"
-    broker = ["--bootstrap-servers", endpoints.bootstrap_servers, "--schema-registry-url", endpoints.registry_url]
+class EditedFile:
+    """The job of a file that is edited while the job is down."""
 
-    def run(statements: str) -> JobProcess:
-        file.write_text(DECLARED + statements)
-        options = ["-f", str(file), "--run", *broker]
-        return JobProcess(options, tmp_path / "job.log", {"FOREBAY_HOME": str(tmp_path)}, "sql")
+    def __init__(self, platform: Platform, file: Path) -> None:
+        endpoints = platform.up()
+        self._file = file
+        self.settings = settings_of(endpoints)
+        self._broker = ["--bootstrap-servers", endpoints.bootstrap_servers]
+        self._broker += ["--schema-registry-url", endpoints.registry_url]
 
-    def wait_for_results(job: JobProcess, times: dict[str, int]) -> None:
+    def run(self, statements: str) -> JobProcess:
+        self._file.write_text(DECLARED + statements)
+        folder = self._file.parent
+        options = ["-f", str(self._file), "--run", *self._broker]
+        return JobProcess(options, folder / "job.log", {"FOREBAY_HOME": str(folder)}, "sql")
+
+    def wait_for_results(self, job: JobProcess, times: dict[str, int]) -> None:
         """Wait until each table contains the results of this number of sends."""
         for name, count in times.items():
             wanted = {key: value * count for key, value in ONCE[name].items()}
-            job.until(lambda topic=name, rows=wanted: results(settings, topic) == rows, f"{name} is {wanted}")  # type: ignore[misc]
+            job.until(
+                lambda topic=name, rows=wanted: results(self.settings, topic) == rows,  # type: ignore[misc]
+                f"{name} is {wanted}",
+            )
 
+
+@pytest.mark.timeout(400)
+def test_an_aggregate_that_is_added_to_a_table_has_its_rows(platform: Platform, tmp_path: Path) -> None:
+    file = EditedFile(platform, tmp_path / "added.sql")
+    table = ROWS_OF_MORE.format("JSON").replace("edited_more", "added_rows").replace("edited_kept", "added_kept")
+    job = file.run(table)
+    try:
+        job.until(lambda: any("starting Spark" in message for message in job.messages()), "its topics are there")
+        send(file.settings, "added_rows")
+        file.wait_for_results(job, {"ADDED_KEPT": 1})
+        job.kill()
+
+        job = file.run(table + OF_ROWS)
+        file.wait_for_results(job, {"ADDED_COUNTS": 1})
+        assert any("store added-counts is new: it first gets the rows" in message for message in job.messages())
+        job.kill()
+
+        job = file.run(table)
+        send(file.settings, "added_rows")
+        job.until_commits()
+        job.kill()
+
+        job = file.run(table + OF_ROWS)
+        assert job.finish() != 0
+        assert "store added-counts: the table edited-rows-table has changed while the topology" in job.text()
+    finally:
+        job.kill()
+
+
+@pytest.mark.timeout(500)
+def test_an_edited_file_continues_from_its_state(platform: Platform, tmp_path: Path) -> None:
+    file = EditedFile(platform, tmp_path / "edited.sql")
+    run, wait_for_results, settings = file.run, file.wait_for_results, file.settings
     job = run(BY_A + BY_V + MORE)
     try:
         job.until(lambda: any("starting Spark" in message for message in job.messages()), "its topics are there")
@@ -110,6 +151,8 @@ ONCE: dict[str, dict[Any, int]] = {
     "EDITED_BY_A": {b"x": 3, b"y": 3},
     "EDITED_BY_V": {value.to_bytes(4, "big"): 2 for value in range(3)},
     "EDITED_OF_MORE": {key.encode(): number % 3 for number, (key, _) in enumerate(ROWS)},
+    "ADDED_COUNTS": {value.to_bytes(4, "big"): 2 for value in range(3)},
+    "ADDED_KEPT": {key.encode(): number % 3 for number, (key, _) in enumerate(ROWS)},
     "EDITED_KEPT": {key.encode(): number % 3 for number, (key, _) in enumerate(ROWS)},
 }
 """Results if the rows are sent once. All results are proportional to the number of sends."""

@@ -34,6 +34,12 @@ OTHER = (
     "WITH (KAFKA_TOPIC='live_doors_in', PARTITIONS=2, VALUE_FORMAT='JSON');"
     "CREATE TABLE live_doors AS SELECT door, COUNT(*) AS n FROM doors GROUP BY door;"
 )
+PLACES = (
+    "CREATE TABLE places (place VARCHAR PRIMARY KEY, town VARCHAR) "
+    "WITH (KAFKA_TOPIC='live_places_in', PARTITIONS=2, VALUE_FORMAT='JSON');"
+    "CREATE TABLE live_places AS SELECT place, town FROM places;"
+)
+TOWNS = "CREATE TABLE live_towns AS SELECT town, COUNT(*) AS n FROM places GROUP BY town;"
 SECONDS = 150.0
 
 
@@ -115,6 +121,22 @@ def pause_one(client: Client) -> None:
     client.until("SELECT n FROM live_doors WHERE door = 'd';", [{"N": 1}])
 
 
+def add_an_aggregate(client: Client) -> None:
+    """Create an aggregate of a table that has rows. Check that it contains them."""
+    client.rows(PLACES)
+    client.rows("".join(f"INSERT INTO places VALUES ('p{number}', 'Ulm');" for number in range(20)))
+    client.until("SELECT town FROM live_places WHERE place = 'p19';", [{"TOWN": "Ulm"}])
+    client.rows(TOWNS)
+    client.until("SELECT n FROM live_towns WHERE town = 'Ulm';", [{"N": 20}])
+    client.rows("INSERT INTO places VALUES ('p7', 'Bonn');")
+    client.until("SELECT n FROM live_towns WHERE town = 'Bonn';", [{"N": 1}])
+    client.until("SELECT n FROM live_towns WHERE town = 'Ulm';", [{"N": 19}])
+    client.rows("DROP TABLE live_towns;")
+    code, reason = client.refusal(TOWNS)
+    assert (code, "Give the result another name" in reason) == (400, True)
+    client.rows("DROP TABLE live_places;")
+
+
 @pytest.mark.timeout(600)
 def test_statements_are_taken_kept_and_taken_back(platform: Platform, tmp_path: Path, tokens: tuple[str, str]) -> None:
     reads, changes = tokens
@@ -154,6 +176,7 @@ def test_statements_are_taken_kept_and_taken_back(platform: Platform, tmp_path: 
         # The query also processes the record that was inserted by the last request before the kill.
         client.until("SELECT n FROM live_counts WHERE sensor = 's-2';", [{"N": 1}])
         pause_one(client)
+        add_an_aggregate(client)
         assert client.rows("PAUSE ALL;") == [{"statement": "PAUSE ALL", "result": "paused"}]
         assert {row["state"] for row in client.rows("SHOW QUERIES;")} == {"paused"}
         client.rows("INSERT INTO readings VALUES ('s-1', 2.0);")

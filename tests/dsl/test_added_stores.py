@@ -252,14 +252,14 @@ def test_a_store_that_missed_changes_of_its_table_is_refused() -> None:
 
 
 def test_windows_are_refused_because_they_are_not_in_the_order_of_their_keys() -> None:
-    def windowed(topology: Topology) -> Any:
+    def count_by_window(topology: Topology) -> Any:
         windows = topology.stream("s", int).group_by_key().windowed_by(tumbling(10))
         return windows.count(store="w", retention_ms=1_000)
 
     def count(topology: Topology) -> None:
-        windowed(topology).group_by(lambda key, _: key.key, str).count(store="x").to_stream().to("o")
+        count_by_window(topology).group_by(lambda key, _: key.key, str).count(store="x").to_stream().to("o")
 
-    old, new = (single(lambda t: windowed(t).to_stream().to("o")), single(count))
+    old, new = (single(lambda t: count_by_window(t).to_stream().to("o")), single(count))
     old.pipe("a", 1, "s", 1)
     with pytest.raises(StoreChanged, match=r"store x: it was added to the table w, whose rows .*another job.*reset"):
         new.restore(left_by(old))

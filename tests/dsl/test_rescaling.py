@@ -15,6 +15,7 @@ from forebay.operators import Emission
 from forebay.processor import Context, Processor, Timer
 from forebay.processor.bound_stores import declared_stores
 from forebay.stores import KeyValueStore
+from forebay.stores.internal import FILLED
 from forebay.stores.spread import NotSpreadable, Spreader
 from forebay.time import SessionWindows, SlidingWindows, tumbling, within
 from tests.dsl.driving import Driven
@@ -150,6 +151,33 @@ def test_every_task_has_all_rows_of_a_global_table_for_any_number_of_tasks() -> 
         held = [len(list(store.all())) for store in stores if isinstance(store, KeyValueStore)]
         assert held == [8] * tasks
         assert run.feed("in", *((key, "town-5", 2) for key in KEYS)) == [(key, "town-5 5", 2) for key in KEYS]
+
+
+def test_after_a_rescale_an_added_aggregate_gets_the_rows_once() -> None:
+    def build(t: Topology, name: str = "") -> None:
+        rows = t.table("in", str, store="rows")
+        rows.to_stream().to("copy")
+        for store in filter(None, ("before", name)):
+            rows.group_by(lambda _, value: value, str).count(store=store).to_stream().to(f"out-{store}")
+
+    run = Driven(build, 3)
+    run.feed("in", *((key, "g", 0) for key in KEYS))
+    again = respread(run, build, 2)
+    again = respread(again, lambda t: build(t, "added"), 2)
+    for store in ("before", "added"):
+        assert {key: row.value for key, row in again.driver.store(store).items()} == {"g": len(KEYS)}
+
+
+def test_a_store_that_has_not_got_all_rows_of_its_table_is_not_spread() -> None:
+    spreader = Spreader([], lambda _name, _key: None, 2, 1)
+    complete, begun, missed = b'{"x": {}}', b'{"x": {"sent": "k"}}', b'{"x": {"missed": true}}'
+    key = FILLED + b"t"
+    for rows in ((complete, begun), (begun, complete), (begun, b"{}"), (b"{}", begun)):
+        with pytest.raises(NotSpreadable, match=r"the store x was added and has not got all rows .*rescale it then"):
+            spreader.spread([[(key, row)] for row in rows])
+    for rows in ((complete, missed), (missed, complete), (b"{}", missed)):
+        assert spreader.spread([[(key, row)] for row in rows]) == [{key: missed}]
+    assert spreader.spread([[(key, complete)], [(key, b"{}")]]) == [{key: complete}]
 
 
 def test_timers_of_keys_wait_for_their_processor_before_a_rescale() -> None:

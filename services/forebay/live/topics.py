@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from contextlib import suppress
 
-from forebay.catalog import Topic
+from forebay.catalog import MAX_DOWNTIME_MS, Topic
 from forebay.kafka.admin import TopicAdmin
 from forebay.kafka.errors import TopicsDiffer
 from forebay.kafka.settings import KafkaSettings
@@ -22,7 +22,8 @@ def create_declared(kafka: KafkaSettings, catalog: Catalog) -> None:
             source.wanted.partitions or PARTITIONS,
             topic_config(source.is_table, source.wanted.retention_ms),
             replicas=source.wanted.replicas,
-        )
+            # Without the time in which a compacted topic keeps all records, the job would not start.
+        ).kept_for(MAX_DOWNTIME_MS)
         for source in catalog
         if not source.is_derived
     ]

@@ -140,12 +140,14 @@ class Fillings:
             )
         if not known and filling.keys_after is None:
             raise DeclarationChanged(
-                f"store {', '.join(states)}: it was added to the table {table}, whose rows it would lack, because these "
-                "are not stored by key. Run the topology or statements as another job, which reads the topics from the "
-                f"beginning; or start over with `forebay reset {self._service}`"
+                f"store {', '.join(states)}: it was added to the table {table}, whose rows it would lack, because "
+                "these are not stored by key. Run the topology or statements as another job, which reads the topics "
+                f"from the beginning; or start over with `forebay reset {self._service}`"
             )
         if not known:
-            log.info("%s: %s is new: it gets the rows of the table %s first", self._service, ", ".join(states), table)
+            log.info(
+                "%s: store %s is new: it first gets the rows of the table %s", self._service, ", ".join(states), table
+            )
         if not known or "sent" in known[0]:
             filling.is_complete, filling.sent = False, known[0]["sent"] if known else None
             self._pending.append(filling)
@@ -172,7 +174,7 @@ class Fillings:
                 if left > 0:
                     filling.is_complete = True
                     self._pending.remove(filling)
-                    log.info("%s: %s has the rows of its table", self._service, ", ".join(filling.stores))
+                    log.info("%s: store %s has the rows of its table", self._service, ", ".join(filling.stores))
             self._unwritten[filling.tables[0]] = True
             if left <= 0 or bounds.monotonic() > bounds.until:
                 return
