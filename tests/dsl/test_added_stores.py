@@ -251,6 +251,23 @@ def test_a_store_that_missed_changes_of_its_table_is_refused() -> None:
             edited_driver(ADDED["inner join"], without)
 
 
+@pytest.mark.parametrize("has_rows", [True, False])
+def test_a_store_of_another_table_is_refused(has_rows: bool) -> None:
+    def add(first: bool) -> Add:
+        def of_one_table(_topology: Topology, one: Any, other: Any) -> Any:
+            one.join(other, both, BOTH).to_stream().to("joined")
+            return total(one if first else other)
+
+        return of_one_table
+
+    old = driver_of(add(True), tasks=1)
+    old.pipe_all([("one", "k1", Sale("g", 5), 1), *([("other", "k1", Sale("g", 6), 1)] if has_rows else [])])
+    with pytest.raises(
+        StoreChanged, match=r"store x has the rows of the table one, but .* those of other.*another name"
+    ):
+        edited_driver(add(False), old)
+
+
 def test_windows_are_refused_because_they_are_not_in_the_order_of_their_keys() -> None:
     def count_by_window(topology: Topology) -> Any:
         windows = topology.stream("s", int).group_by_key().windowed_by(tumbling(10))

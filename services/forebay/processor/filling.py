@@ -22,7 +22,7 @@ from forebay.processor.engine_settings import Bounds
 from forebay.stores.binding import TaskStores
 from forebay.stores.internal import FILLED
 from forebay.stores.layouts import DeclarationChanged
-from forebay.stores.table import Change, Table
+from forebay.stores.table import Change, Table, prefix_end
 
 log = logging.getLogger(__name__)
 
@@ -107,16 +107,28 @@ class Fillings:
         self._unwritten.clear()
         self._written.clear()
         self._pending.clear()
+        read: dict[str, dict[str, State]] = {
+            row[len(FILLED) :].decode(): json.loads(data) for row, data in table.scan(FILLED, prefix_end(FILLED))
+        }
         for name, fillings in self._declared.items():
-            data = table.get(FILLED + name.encode())
-            recorded = self._recorded[name] = None if data is None else json.loads(data)
+            recorded = self._recorded[name] = read.get(name)
             for filling in fillings:
+                self._refuse_another_table(filling, read)
                 self._begin(filling, recorded, has_rows=any(next(_rows(table, of), None) for of in filling.tables))
             states = _states(fillings)
             if recorded is None:
                 self._unwritten[name] = next(_rows(table, name), None) is not None
             elif recorded != states | {store: recorded[store] for store in missed_stores(recorded)}:
                 self._unwritten[name] = False
+
+    def _refuse_another_table(self, filling: Filling, recorded: Mapping[str, Mapping[str, State]]) -> None:
+        for former, states in recorded.items():
+            for store in states.keys() & set(filling.stores) if former != filling.tables[0] else ():
+                raise DeclarationChanged(
+                    f"store {store} has the rows of the table {former}, but is declared with those of "
+                    f"{filling.tables[0]}. Give the store, the statement or its result another name: it then begins with the rows of the "
+                    f"table; or start over with `forebay reset {self._service}`"
+                )
 
     def _begin(self, filling: Filling, recorded: Mapping[str, State] | None, *, has_rows: bool) -> None:
         filling.is_complete, filling.sent = True, None
