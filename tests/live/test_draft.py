@@ -228,3 +228,9 @@ def test_an_aggregate_of_a_table_can_be_replaced(tmp_path: Path) -> None:
 
 def test_an_aggregate_of_a_stream_can_be_created_again(tmp_path: Path) -> None:
     accept(history_of(tmp_path, DECLARED + COMPUTED, "DROP TABLE t;"), COMPUTED, tmp_path)
+
+
+def test_a_paused_aggregate_of_a_table_resumes(tmp_path: Path) -> None:
+    history = history_of(tmp_path, DECLARED + COMPUTED + ROWS + OF_ROWS.format("a"), "PAUSE CTAS_A_1;")
+    _, draft = accept(history, "RESUME CTAS_A_1;", tmp_path)
+    assert draft.filled.keys() == {"a"}

@@ -136,7 +136,8 @@ def check_added(draft: Draft, history: History, added: Sequence[Statement]) -> N
     """Raise SqlError for an added aggregate or join of a table whose rows or changes it would lack."""
     before = history.changes[-1].stores if history.changes else {}
     for name, filled in draft.filled.items():
-        if name in before:
+        # The stores of a paused query are not those of the job either, but no running query changes its tables.
+        if name in before or not _statements_of(name, added):
             continue
         if name in history.stores:
             raise SqlError(
@@ -225,10 +226,13 @@ def _merge_declared(recorded: str | None, declared: str) -> str:
     return _describe(kind, merge_layouts(layout, decode_layout(now.encode())))
 
 
-def _place_of(store: str, added: Sequence[Statement]) -> Place:
-    named = [
-        statement.place
+def _statements_of(store: str, added: Sequence[Statement]) -> list[CreateAs]:
+    return [
+        statement
         for statement in added
         if isinstance(statement, CreateAs) and store.startswith(statement.name.lower().replace("_", "-"))
     ]
-    return named[0] if named else added[0].place
+
+
+def _place_of(store: str, added: Sequence[Statement]) -> Place:
+    return next((statement.place for statement in _statements_of(store, added)), added[0].place)
