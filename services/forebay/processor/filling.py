@@ -29,6 +29,11 @@ log = logging.getLogger(__name__)
 _MOST_ROWS = 5_000
 """Rows of a table that are sent in one commit."""
 
+_ANOTHER_NAME = (
+    "Give the store, the statement or its result another name: it then begins with the rows of the table; or start "
+    "over with"
+)
+
 State = dict[str, Any]
 """What is recorded of a store: {} if it has all rows, {"sent": the key of the last row, or None} while it is filled,
 {"missed": true} if the table has changed while the topology did not have the store. "with" names other tables of a
@@ -126,8 +131,7 @@ class Fillings:
             for store in states.keys() & set(filling.stores) if former != filling.tables[0] else ():
                 raise DeclarationChanged(
                     f"store {store} has the rows of the table {former}, but is declared with those of "
-                    f"{filling.tables[0]}. Give the store, the statement or its result another name: it then begins with the rows of the "
-                    f"table; or start over with `forebay reset {self._service}`"
+                    f"{filling.tables[0]}. {_ANOTHER_NAME} `forebay reset {self._service}`"
                 )
 
     def _begin(self, filling: Filling, recorded: Mapping[str, State] | None, *, has_rows: bool) -> None:
@@ -138,8 +142,7 @@ class Fillings:
         if missed:
             raise DeclarationChanged(
                 f"store {missed[0]}: the table {table} has changed while the topology did not have this store, so the "
-                "store lacks these changes. Give the store, the statement or its result another name: it then begins "
-                f"with the rows of the table; or start over with `forebay reset {self._service}`"
+                f"store lacks these changes. {_ANOTHER_NAME} `forebay reset {self._service}`"
             )
         if recorded is None or not has_rows:
             return
@@ -156,12 +159,10 @@ class Fillings:
                 "these are not stored by key. Run the topology or statements as another job, which reads the topics "
                 f"from the beginning; or start over with `forebay reset {self._service}`"
             )
-        if not known:
-            log.info(
-                "%s: store %s is new: it first gets the rows of the table %s", self._service, ", ".join(states), table
-            )
         if not known or "sent" in known[0]:
             filling.is_complete, filling.sent = False, known[0]["sent"] if known else None
+            what = "gets the remaining rows" if known else "is new: it first gets the rows"
+            log.info("%s: store %s %s of the table %s", self._service, ", ".join(states), what, table)
             self._pending.append(filling)
 
     def run(self, call: Callable[[Timer, Callable[[Context[Any]], None]], None], bounds: Bounds, time: int) -> None:
