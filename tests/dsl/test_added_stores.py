@@ -233,6 +233,17 @@ def test_rows_of_a_release_that_recorded_nothing_are_not_added_twice() -> None:
     assert values_of(new) == values_of(whole)
 
 
+@pytest.mark.parametrize("topic", ["one", "other"])
+def test_the_rows_of_an_outer_join_are_sent_if_one_of_its_tables_never_had_rows(topic: str) -> None:
+    old = driver_of(lambda _, one, other: one.join(other, both, BOTH), tasks=1)
+    old.pipe_all([(topic, "k1", Sale("g", 5), 1)])
+    new = edited_driver(lambda t, one, other: (one.join(other, both, BOTH), ADDED["outer join"](t, one, other))[1], old)
+    assert values_of(new) == {"g": 500 if topic == "one" else 5}
+    new.restart()
+    new.pipe("k1", Sale("g", 7), topic, 2)
+    assert values_of(new) == {"g": 700 if topic == "one" else 7}
+
+
 def test_a_store_that_was_removed_continues_if_its_table_has_not_changed() -> None:
     old = driver_of(ADDED["sum"])
     old.pipe_all([("one", "k1", Sale("g", 5), 1)])

@@ -119,7 +119,10 @@ class Fillings:
             recorded = self._recorded[name] = read.get(name)
             for filling in fillings:
                 self._refuse_another_table(filling, read)
-                self._begin(filling, recorded, has_rows=any(next(_rows(table, of), None) for of in filling.tables))
+                # A table of an outer join that never had a row has no record yet.
+                of_others: dict[str, State] | None = {} if any(other in read for other in filling.tables[1:]) else None
+                has_rows = any(next(_rows(table, of), None) for of in filling.tables)
+                self._begin(filling, of_others if recorded is None else recorded, has_rows=has_rows)
             states = _states(fillings)
             if recorded is None:
                 self._unwritten[name] = next(_rows(table, name), None) is not None
