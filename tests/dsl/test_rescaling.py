@@ -175,9 +175,10 @@ def test_a_store_that_has_not_got_all_rows_of_its_table_is_not_spread() -> None:
     for rows in ((complete, begun), (begun, complete), (begun, b"{}"), (b"{}", begun)):
         with pytest.raises(NotSpreadable, match=r"the store x was added and has not got all rows .*rescale it then"):
             spreader.spread([[(key, row)] for row in rows])
-    for rows in ((complete, missed), (missed, complete), (b"{}", missed)):
+    for rows in ((complete, missed), (missed, complete), (b"{}", missed), (complete, b"{}"), (b"{}", complete)):
         assert spreader.spread([[(key, row)] for row in rows]) == [{key: missed}]
-    assert spreader.spread([[(key, complete)], [(key, b"{}")]]) == [{key: complete}]
+    assert spreader.spread([[(key, complete)], [(key, complete)]]) == [{key: complete}]
+    assert spreader.spread([[(key, complete)], []]) == [{key: complete}]
 
 
 def test_timers_of_keys_wait_for_their_processor_before_a_rescale() -> None:

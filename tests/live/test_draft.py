@@ -234,3 +234,15 @@ def test_a_paused_aggregate_of_a_table_resumes(tmp_path: Path) -> None:
     history = history_of(tmp_path, DECLARED + COMPUTED + ROWS + OF_ROWS.format("a"), "PAUSE CTAS_A_1;")
     _, draft = accept(history, "RESUME CTAS_A_1;", tmp_path)
     assert draft.filled.keys() == {"a"}
+
+
+def test_an_aggregate_can_be_created_again_with_its_table(tmp_path: Path) -> None:
+    history = history_of(tmp_path, ROWS + OF_ROWS.format("a"), "DROP TABLE a; DROP TABLE r;")
+    accept(history, ROWS + OF_ROWS.format("a"), tmp_path)
+
+
+def test_a_statement_is_not_taken_for_another_one_whose_name_begins_with_its_name(tmp_path: Path) -> None:
+    history = history_of(tmp_path, DECLARED + COMPUTED + ROWS + OF_ROWS.format("t2"), "PAUSE CTAS_T2_1;")
+    other = "CREATE TABLE another AS SELECT id, MAX(n) AS n FROM s GROUP BY id;"
+    _, draft = accept(history, "RESUME CTAS_T2_1;" + other.replace("another", "t_"), tmp_path)
+    assert draft.filled.keys() == {"t2"}

@@ -43,9 +43,19 @@ class Broker:
         return
 
 
+class Task:
+    def __init__(self, item: TaskInput, sends: tuple[str, ...]) -> None:
+        self.input = item
+        self.settings = SimpleNamespace(sends=sends, sub_topology_number=0)
+
+    @property
+    def waiting(self) -> int:
+        return self.input.waiting
+
+
 def open_reader(broker: Broker, sends: tuple[str, ...] = ()) -> tuple[Gathering, TaskInput]:
     item = TaskInput([broker.clicks, broker.prices])
-    task: Any = SimpleNamespace(input=item, settings=SimpleNamespace(sends=sends, sub_topology_number=0))
+    task: Any = Task(item, sends)
     clock = lambda: broker.now  # noqa: E731
     reader: Any = broker
     gathering = Gathering([task], reader, Pacing(Limits(commit_interval_ms=0), clock), clock)

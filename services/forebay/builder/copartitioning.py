@@ -93,8 +93,10 @@ def table_along(graph: Graph, table: Node, name: str, *, is_own: bool = False) -
             # The copy must receive late changes, too. Otherwise a record would be joined with another version than in
             # the original table.
             stream = replace(stream, history=History.KEEPS)
+        name = graph.unused_name(name, LONGEST_STORE)
+        stream = replace(stream, filled=[name])
         # The copy's store has the name of the repartition.
-        sent = graph.repartition(graph.add(stream), graph.unused_name(name, LONGEST_STORE))
+        sent = graph.repartition(graph.add(stream), name)
         repartitioned_table = rows.table(sent, sent.name, None if versions is None else versions.history_retention_ms)
         node = graph.add(repartitioned_table)
         graph.copies.setdefault(table, node)

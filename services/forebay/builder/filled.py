@@ -16,30 +16,39 @@ class FilledStore(NamedTuple):
     """A store that must get all rows of a table.
 
     Args:
-        table: Name of the store with the table's keys.
+        tables: Names of the stores from which the table's rows are computed.
         can_be_added: Whether it can be added when the table already has rows.
     """
 
-    table: str
+    tables: tuple[str, ...]
     can_be_added: bool
 
 
 def filled_stores(nodes: Iterable[Node]) -> dict[str, FilledStore]:
     """Return the stores that must get all rows of a table, by name."""
     return {
-        store: FilledStore(tables[0].stores[0].name, key_tables(node.parents[0]) is not None)
+        store: FilledStore(
+            tuple(table.stores[0].name for table in tables), not node.asks_old or key_tables(parent) is not None
+        )
         for node in nodes
         for store in node.filled
-        if (tables := stored_tables(node.parents[0]))
+        for parent in node.parents
+        if (tables := stored_tables(parent))
     }
 
 
 def stored_tables(table: Node) -> tuple[Node, ...]:
-    """Return the nodes with stores from which the rows of a table are computed. The first one has their keys."""
+    """Return the nodes with stores from which a table's rows are computed. The first one has their keys.
+
+    The result is empty if the rows are not stored.
+    """
     # A suppressed table has a buffer, but does not store the rows that it has emitted.
-    if table.stores and table.view is not None:
+    if table.view is None:
+        return ()
+    if table.stores:
         return (table,)
-    return tuple(dict.fromkeys(node for parent in table.parents for node in stored_tables(parent)))
+    of_parents = [stored_tables(parent) for parent in table.parents]
+    return tuple(dict.fromkeys(node for nodes in of_parents for node in nodes)) if all(of_parents) else ()
 
 
 def filling_of(bound: Bound, table: Node, node: Node, flow: Flow) -> Filling | None:
@@ -62,6 +71,7 @@ def filling_of(bound: Bound, table: Node, node: Node, flow: Flow) -> Filling | N
         tuple(bound.store(node.stores[0]).name for node in tables),
         None if keyed is None else _in_order([bound.store(node.stores[0]) for node in keyed]),
         send,
+        node.asks_old,
     )
 
 

@@ -173,6 +173,7 @@ def answering(
         (subscribed, right),
         stores=(declared,),
         make=make,
+        filled=[declared.name],
     )
     return replace(node, asks_old=False)
 

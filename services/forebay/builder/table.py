@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import Any, Generic, TypeVar
 
 from forebay.builder import foreign, processors, regrouping, rows, suppression
@@ -264,8 +265,9 @@ class Table(Generic[K, V]):
             return trial.repartition(subscribing, f"{store}-subscriptions"), table
 
         def to_copy(trial: Graph) -> tuple[Node, Node]:
-            along = trial.repartition(trial.add(rows.to_stream(right)), f"{store}-right")
-            return subscribed_to(trial, trial.add(rows.table(along, derived_store(store, "right"), None)))
+            copy = derived_store(store, "right")
+            along = trial.repartition(trial.add(replace(rows.to_stream(right), filled=[copy])), f"{store}-right")
+            return subscribed_to(trial, trial.add(rows.table(along, copy, None)))
 
         subscribed, right = first_that_runs(graph, [lambda trial: subscribed_to(trial, right), to_copy])
         answering = graph.add(foreign.answering(subscribed, right, joiner, format_, kind, store, left.key))

@@ -139,16 +139,18 @@ def check_added(draft: Draft, history: History, added: Sequence[Statement]) -> N
         # The stores of a paused query are not those of the job either, but no running query changes its tables.
         if name in before or not _statements_of(name, added):
             continue
-        if name in history.stores:
+        dropped = [number for number, change in enumerate(history.changes) if name in change.stores][-1:]
+        later = [change.stores for number in dropped for change in history.changes[number + 1 :]]
+        if any(table in stores for stores in later for table in filled.tables):
             raise SqlError(
                 _place_of(name, added),
                 f"the store {name} was kept when its statement was dropped, but lacks the later changes of the "
                 "table. Give the result another name, which begins with the table's present rows",
             )
-        if not filled.can_be_added and filled.table in before:
+        if not filled.can_be_added and filled.tables[0] in before:
             raise SqlError(
                 _place_of(name, added),
-                f"the store {name} would lack the rows that the table {filled.table} has, because these are not "
+                f"the store {name} would lack the rows that the table {filled.tables[0]} has, because these are not "
                 "stored by key. Run the statements in another engine, which reads the topics from the beginning",
             )
 
@@ -227,11 +229,11 @@ def _merge_declared(recorded: str | None, declared: str) -> str:
 
 
 def _statements_of(store: str, added: Sequence[Statement]) -> list[CreateAs]:
-    return [
-        statement
-        for statement in added
-        if isinstance(statement, CreateAs) and store.startswith(statement.name.lower().replace("_", "-"))
-    ]
+    def writes(name: str) -> bool:
+        result = name.lower().replace("_", "-")
+        return store == result or store.startswith(f"{result}-")
+
+    return [statement for statement in added if isinstance(statement, CreateAs) and writes(statement.name)]
 
 
 def _place_of(store: str, added: Sequence[Statement]) -> Place:

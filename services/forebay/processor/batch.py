@@ -21,7 +21,8 @@ class Position:
 class BatchResult:
     """The result of a task's commit: records to send and rows to change.
 
-    `onward` contains the records for repartitions, `outputs` those for output topics.
+    `onward` contains the records for repartitions, `outputs` those for output topics. `rows_sent` is the number of rows
+    that were sent to added stores (see filling.py).
     """
 
     outputs: list[Output] = field(default_factory=list)
@@ -33,6 +34,7 @@ class BatchResult:
     records_by_topic: dict[str, int] = field(default_factory=dict)
     duplicates: int = 0
     timers_fired: int = 0
+    rows_sent: int = 0
     position: Position = Position()
 
     @property

@@ -152,7 +152,8 @@ class TaskEngine:
         seen, digest = self.dedupe.seen, self.dedupe.digest
         stream_time = self.position.stream_time
         if self._fillings.is_pending:
-            self._fillings.run(partial(self._steps.run_alone, clock), bounds, max(stream_time, 0))
+            call = partial(self._steps.run_alone, clock)
+            result.rows_sent = self._fillings.run(call, bounds, max(stream_time, 0))
         context, deduping = self._context, self.settings.dedupe_retention_ms > 0
         timers, attempt = self.timers, self._steps.attempt
         given = self._given = Streams(streams, blames_memory=bounds.blames_memory)

@@ -40,11 +40,13 @@ class Bounds:
         blames_memory: Whether a MemoryError is blamed on the current record or timer. In a commit of many records it is
             not, because each of them uses memory. In a commit of one record, there is no other cause.
         monotonic: Clock, in seconds.
+        most_rows: Largest number of rows that are sent to added stores (see filling.py).
     """
 
     until: float = math.inf
     blames_memory: bool = False
     monotonic: Callable[[], float] = time.monotonic
+    most_rows: int = 1 << 30
 
 
 UNBOUNDED = Bounds()

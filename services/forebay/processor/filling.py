@@ -26,7 +26,7 @@ from forebay.stores.table import Change, Table, prefix_end
 
 log = logging.getLogger(__name__)
 
-_MOST_ROWS = 5_000
+MOST_ROWS = 5_000
 """Rows of a table that are sent in one commit."""
 
 _ANOTHER_NAME = (
@@ -50,6 +50,8 @@ class Filling:
         keys_after: Function that returns the table's keys after a key, or from the first key on, in order. None: the
             table's rows are not stored in the order of their keys.
         send: Function that sends the row of a key to the stores.
+        uses_old: Whether the stores would be wrong without the rows, because they use the former row if a row changes.
+            Other stores would only lack the rows.
         is_complete: Whether the stores have all rows.
         sent: Key of the last row that was sent. None: no row was sent.
     """
@@ -58,6 +60,7 @@ class Filling:
     tables: Sequence[str]
     keys_after: Callable[[str | None], Iterator[str]] | None
     send: Callable[[str, Context[Any]], None]
+    uses_old: bool
     is_complete: bool = True
     sent: str | None = None
 
@@ -118,26 +121,38 @@ class Fillings:
         for name, fillings in self._declared.items():
             recorded = self._recorded[name] = read.get(name)
             for filling in fillings:
-                self._refuse_another_table(filling, read)
-                # A table of an outer join that never had a row has no record yet.
-                of_others: dict[str, State] | None = {} if any(other in read for other in filling.tables[1:]) else None
-                has_rows = any(next(_rows(table, of), None) for of in filling.tables)
-                self._begin(filling, of_others if recorded is None else recorded, has_rows=has_rows)
+                self._begin(filling, self._recorded_of(filling, read), table)
             states = _states(fillings)
             if recorded is None:
-                self._unwritten[name] = next(_rows(table, name), None) is not None
+                tables = {name}.union(*(filling.tables for filling in fillings))
+                self._unwritten[name] = any(_has_rows(table, of) for of in tables)
             elif recorded != states | {store: recorded[store] for store in missed_stores(recorded)}:
-                self._unwritten[name] = False
+                self._unwritten[name] = not states.keys() <= recorded.keys()
 
-    def _refuse_another_table(self, filling: Filling, recorded: Mapping[str, Mapping[str, State]]) -> None:
-        for former, states in recorded.items():
-            for store in states.keys() & set(filling.stores) if former != filling.tables[0] else ():
+    def _recorded_of(self, filling: Filling, read: Mapping[str, dict[str, State]]) -> dict[str, State] | None:
+        """Return what is recorded of a filling's table, including what was recorded for another table.
+
+        Raises:
+            DeclarationChanged: The stores have the rows of another table.
+        """
+        first, *others = filling.tables
+        recorded = read.get(first)
+        if recorded is None and any(other in read for other in others):
+            # A table of an outer join that never had a row has no record yet.
+            recorded = {}
+        for former, states in read.items():
+            for store in states.keys() & set(filling.stores) if former != first else ():
+                # The sides of a join were swapped, or a store between the table and this store was removed.
+                if former in others or former not in self._lent.of_store:
+                    recorded = {store: states[store], **(recorded or {})}
+                    continue
                 raise DeclarationChanged(
-                    f"store {store} has the rows of the table {former}, but is declared with those of "
-                    f"{filling.tables[0]}. {_ANOTHER_NAME} `forebay reset {self._service}`"
+                    f"store {store} has the rows of the table {former}, but is declared with those of {first}. "
+                    f"{_ANOTHER_NAME} `forebay reset {self._service}`"
                 )
+        return recorded
 
-    def _begin(self, filling: Filling, recorded: Mapping[str, State] | None, *, has_rows: bool) -> None:
+    def _begin(self, filling: Filling, recorded: Mapping[str, State] | None, rows: Table) -> None:
         filling.is_complete, filling.sent = True, None
         table = filling.tables[0]
         states = {store: (recorded or {}).get(store) for store in filling.stores}
@@ -147,7 +162,7 @@ class Fillings:
                 f"store {missed[0]}: the table {table} has changed while the topology did not have this store, so the "
                 f"store lacks these changes. {_ANOTHER_NAME} `forebay reset {self._service}`"
             )
-        if recorded is None or not has_rows:
+        if recorded is None or not any(_has_rows(rows, of) for of in filling.tables):
             return
         known = [state for state in states.values() if state is not None]
         if known and len(known) < len(states):
@@ -156,7 +171,9 @@ class Fillings:
                 f"store {added}: it was added to groups that already have an aggregate, and the table {table} has rows "
                 "that it needs. Call group_by() for each aggregate, so that each one gets the rows by itself"
             )
-        if not known and filling.keys_after is None:
+        if filling.keys_after is None and (known or not filling.uses_old):
+            return
+        if filling.keys_after is None:
             raise DeclarationChanged(
                 f"store {', '.join(states)}: it was added to the table {table}, whose rows it would lack, because "
                 "these are not stored by key. Run the topology or statements as another job, which reads the topics "
@@ -168,14 +185,14 @@ class Fillings:
             log.info("%s: store %s %s of the table %s", self._service, ", ".join(states), what, table)
             self._pending.append(filling)
 
-    def run(self, call: Callable[[Timer, Callable[[Context[Any]], None]], None], bounds: Bounds, time: int) -> None:
-        """Send the next rows.
+    def run(self, call: Callable[[Timer, Callable[[Context[Any]], None]], None], bounds: Bounds, time: int) -> int:
+        """Send the next rows. Return their number.
 
         Args:
             call: Function that runs a step as if a timer fired. If the step fails, its effects are undone.
             time: Stream time of the task, in ms.
         """
-        left = _MOST_ROWS
+        most = left = min(bounds.most_rows, MOST_ROWS)
         for filling in [*self._pending]:
             # Read the keys before anything is sent: what is sent may change a store from which they are read.
             assert filling.keys_after is not None
@@ -193,7 +210,8 @@ class Fillings:
                     log.info("%s: store %s has the rows of its table", self._service, ", ".join(filling.stores))
             self._unwritten[filling.tables[0]] = True
             if left <= 0 or bounds.monotonic() > bounds.until:
-                return
+                break
+        return most - left
 
     def changes(self) -> Iterator[Change]:
         """Yield the rows that this commit writes."""
@@ -201,7 +219,7 @@ class Fillings:
             fillings = self._declared[name]
             states = _states(fillings)
             removed = {store: state for store, state in (self._recorded[name] or {}).items() if store not in states}
-            missed = [store for store, state in removed.items() if self._has_changes(name, *state.get("with", ()))]
+            missed = [store for store, state in removed.items() if self._misses_changes(name, *state.get("with", ()))]
             tables = {name}.union(*(filling.tables for filling in fillings))
             if is_forced or missed or self._has_changes(*tables):
                 states |= removed | {store: {"missed": True} for store in missed}
@@ -217,6 +235,10 @@ class Fillings:
                     self._unwritten[name] = False
             self._recorded |= self._written
             self._written.clear()
+
+    def _misses_changes(self, *tables: str) -> bool:
+        # Changes of a table that is in another sub-topology now are not known here.
+        return self._has_changes(*tables) or any(table not in self._lent.of_store for table in tables)
 
     def _has_changes(self, *stores: str) -> bool:
         return any(rows.has_changes for store in stores for rows in self._lent.of_store.get(store, ()))
@@ -235,5 +257,5 @@ def _sending(filling: Filling, key: str) -> Callable[[Context[Any]], None]:
     return lambda context: filling.send(key, context)
 
 
-def _rows(table: Table, store: str) -> Iterator[tuple[bytes, bytes]]:
-    return table.scan(store.encode() + b"\0", store.encode() + b"\1")
+def _has_rows(table: Table, store: str) -> bool:
+    return next(table.scan(store.encode() + b"\0", store.encode() + b"\1"), None) is not None

@@ -194,11 +194,14 @@ def merge_filled(one: bytes, other: bytes) -> bytes:
     Raises:
         NotSpreadable: A task has not sent all rows yet.
     """
-    states: dict[str, dict[str, Any]] = json.loads(one)
-    for store, state in json.loads(other).items():
-        if store not in states or not {"sent", "missed"} & states[store].keys() or "sent" in state:
-            states[store] = state
-    filling = [store for store, state in states.items() if "sent" in state]
+    read: list[dict[str, dict[str, Any]]] = [json.loads(one), json.loads(other)]
+    states: dict[str, dict[str, Any]] = {}
+    for store in dict.fromkeys((*read[0], *read[1])):
+        known = [record[store] for record in read if store in record]
+        # A task whose record lacks a store got its first rows while the topology did not have the store.
+        is_missed = len(known) < len(read) or any("missed" in state for state in known)
+        states[store] = {"missed": True} if is_missed else known[0]
+    filling = [store for record in read for store, state in record.items() if "sent" in state]
     if filling:
         raise NotSpreadable(
             f"the store {filling[0]} was added and has not got all rows of its table: let the job run until its "

@@ -22,7 +22,7 @@ class ErrorCount:
 
     def after(self, result: BatchResult) -> ErrorCount:
         """Return the count with a commit's records added."""
-        records = self.records + sum(result.records_by_topic.values())
+        records = self.records + sum(result.records_by_topic.values()) + result.rows_sent
         return ErrorCount(records, self.errors + len(result.errors))
 
     def fade(self) -> ErrorCount:

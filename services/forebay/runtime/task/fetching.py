@@ -59,8 +59,7 @@ class Gathering:
             left_records: whether the last commit left records in the queues, so that the next one is due at once.
         """
         pacing, reader = self._pacing, self._reader
-        waiting = [task.input.waiting + task.engine.is_filling for task in self._tasks]
-        pacing.begin(sum(waiting), left_records=left_records)
+        pacing.begin(sum([task.waiting for task in self._tasks]), left_records=left_records)
         until, looked, is_fresh = self._monotonic() + seconds, False, False
         while True:
             wait = _AFTER_LOOK_SECONDS if looked else min(pacing.wait(), max(0.0, until - self._monotonic()))

@@ -5,12 +5,14 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Iterable
+from dataclasses import replace
 from operator import itemgetter
 
 from forebay.processor.batch import Position
 from forebay.processor.bound_stores import declared_stores
 from forebay.processor.engine import TaskEngine
 from forebay.processor.engine_settings import UNBOUNDED, Bounds
+from forebay.processor.filling import MOST_ROWS
 from forebay.runtime.changelog.topics import ChangelogRouter, ChangelogRows
 from forebay.runtime.errors import StoreChanged, TaskTooLarge
 from forebay.runtime.protocol.lease import Lease
@@ -89,6 +91,11 @@ class StateTask:
         self._skipped: dict[str, int] = {}
         """Number of skipped offsets by topic, as of the last commit."""
 
+    @property
+    def waiting(self) -> int:
+        """Approximate number of records, and of rows for added stores, that the next commit can process."""
+        return self.input.waiting + (MOST_ROWS if self.engine.is_filling else 0)
+
     def was_left(self, position: TaskPosition) -> bool:
         """Return whether this task's sub-topology wrote a position, or a release that recorded no name."""
         return position.sub_topology in ("", self.settings.sub_topology)
@@ -144,6 +151,8 @@ class StateTask:
             TooManyErrors, Unavailable. MemoryError: see `Suspicion`.
         """
         most = self.suspicion.limit(most)
+        if self.engine.is_filling:
+            bounds = replace(bounds, most_rows=max(1, most))
         # The records leave the queues here. If the commit fails, `stand_at` gets new inputs that begin at the last
         # position.
         streams = self.input.ready(most)

@@ -39,5 +39,5 @@ class Suspicion:
         records = sum(result.records_by_topic.values())
         if self._before:
             self._before = max(0, self._before - records)
-        elif records or result.timers_fired or result.errors:
+        elif records or result.rows_sent or result.timers_fired or result.errors:
             self._follows = False

@@ -58,7 +58,7 @@ class Turns:
             if commit is not None:
                 # Alone: if memory runs out again, no other record of the commit can be the cause.
                 return [commit]
-        waiting = [task.input.waiting for task in self._tasks]
+        waiting = [task.waiting for task in self._tasks]
         shares, commits, was_cut = fair_shares(most, waiting), [], False
         # With one record in the whole commit, no other record can be the cause.
         blames_memory = sum(shares) <= 1
