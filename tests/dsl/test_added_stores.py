@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -404,6 +405,25 @@ def test_failed_rows_count_as_failed_records_of_all_rows() -> None:
     (task,) = (task for task in new.sub_topologies[0].state_tasks)
     # 200 of 2,000 records and 2,000 rows, scaled down to the latest 1,000, of which 1,000 were known before.
     assert (task.position.recent.records, task.position.recent.errors) == (1_000, 200 * 1_000 // 3_000)
+
+
+def test_a_run_with_end_offsets_is_done_only_when_all_rows_are_sent(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(filling, "MOST_ROWS", 2)
+    old, new = driver_of(None, tasks=1), driver_of(ADDED["count"], tasks=1)
+    old.pipe_all([("one", f"k{number}", Sale("g", 1), number) for number in range(9)])
+    loop = new._loop
+    monkeypatch.setattr(loop, "run", lambda: None)
+    new.restore(left_by(old))
+    ends = {topic: (loop.topics.partitions[topic][0].end,) for topic in ("one", "other")}
+    lease = replace(loop._lease, number=2, until=ends, close_until=20)
+    loop._reader.end_here(True)
+    loop._open(lease)
+    cycles = 0
+    while not loop._group.is_done(lease):
+        loop._group.cycle(lease, 0.0)
+        cycles += 1
+    assert cycles > 4, "two rows are sent in each cycle"
+    assert values_of(new) == {"g": 9}
 
 
 def test_a_second_aggregate_of_the_same_groups_is_refused() -> None:

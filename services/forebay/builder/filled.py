@@ -57,7 +57,8 @@ def filling_of(bound: Bound, table: Node, node: Node, flow: Flow) -> Filling | N
     Args:
         flow: Flow that receives the table's changes.
     """
-    tables, keyed = stored_tables(table), key_tables(table)
+    tables = stored_tables(table)
+    keyed = None if node.looks_up_rows else key_tables(table)
     if not tables:
         return None
 

@@ -174,6 +174,7 @@ def answering(
         stores=(declared,),
         make=make,
         filled=[declared.name],
+        looks_up_rows=True,
     )
     return replace(node, asks_old=False)
 

@@ -139,6 +139,7 @@ class Node:
         windows: Windows by which it aggregates. None: it does not aggregate by window.
         key_parents: Parents whose rows together have the keys of its table's rows. Empty: the first parent.
         filled: Names of the stores that must get all rows of the table before it (see filling.py).
+        looks_up_rows: Whether these stores only need the table's changes, because the node looks its rows up.
         where: File and line that created it.
     """
 
@@ -170,6 +171,7 @@ class Node:
     windows: Any = None
     key_parents: tuple[Node, ...] = ()
     filled: list[str] = field(default_factory=list)
+    looks_up_rows: bool = False
     where: str = ""
 
 
