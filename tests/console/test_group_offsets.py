@@ -82,6 +82,10 @@ def test_the_lag_of_a_job_is_read_then_too() -> None:
     assert read_inputs(KAFKA, "shop") == ["orders", "prices"]
 
 
-def test_the_inputs_of_a_job_are_those_of_which_it_committed_offsets() -> None:
-    assert read_inputs(KAFKA, "shop") == ["orders", "prices"]
+def test_the_inputs_of_a_job_are_those_of_which_it_committed_offsets(monkeypatch: pytest.MonkeyPatch) -> None:
+    own = ("shop-carts-repartition", "shop-1-task", "shop-carts-changelog")
+    monkeypatch.setitem(COMMITTED, "shop-visits", 7)
+    for topic in own:
+        monkeypatch.setitem(COMMITTED, topic, 7)
+    assert read_inputs(KAFKA, "shop") == ["orders", "prices", "shop-visits"], "an input may begin with the job's name"
     assert FakeConsumer.is_closed

@@ -240,6 +240,21 @@ def test_the_lease_of_each_task_is_read_from_its_report() -> None:
     assert result.leases == {(0, 0): HeldLease(7, NOW_MS)}
 
 
+def test_reports_of_earlier_runs_are_left_out() -> None:
+    """A job of fewer sub-topologies or tasks than before leaves the last reports of the others."""
+    places = []
+    for run, planned, names in (("first", NOW_MS, "ab"), ("second", NOW_MS + 9, "a")):
+        for number, name in enumerate(names):
+            of_run = {"run": run, "lease": {"number": 1, "planned": planned}}
+            place = status_report(TaskFigures(number, 0, opened=planned, at=NOW_MS), name, f"{run} waits")
+            metadata = json.dumps({**json.loads(place.metadata or ""), **of_run})
+            places.append(TopicPartition(name, 0, 0, metadata))
+    result = reports_of(places[1:])
+    assert [(item.sub_topology, item.opened) for item in result.figures] == [(0, NOW_MS + 9)]
+    assert (result.trouble, list(result.leases)) == ("second waits", [(0, 0)])
+    assert reports_of(places[1:2]).trouble == "first waits", "the only run"
+
+
 def test_a_job_s_restore_is_reported_until_it_runs() -> None:
     job = Job()
     console = Console([job])

@@ -12,7 +12,6 @@ from typing import Any
 from rich.markup import escape
 from rich.table import Table
 
-from forebay.catalog import all_services
 from forebay.codec import Unavailable
 from forebay.console.groups import GroupOffsets
 from forebay.console.reports import ReportReader, Reports, lag_by_topic
@@ -130,13 +129,9 @@ def _lag_of(kafka: KafkaSettings, name: str, reports: Reports, state: State) -> 
         reported = lag_by_topic(reports.figures)
         if reported is not None:
             return sum(reported.values())
-    topics = dict.fromkeys(topic for item in reports.figures for topic in item.records_in)
-    service = all_services().get(name)
-    if service is not None:
-        topics |= dict.fromkeys(topic.name for topic in service.inputs)
     try:
-        # Tasks that have read nothing since their start name no topics.
-        lag = read_lag(kafka, name, list(topics) or read_inputs(kafka, name))
+        # Not the topics in the reports: a task names a topic only after it has read a record of it.
+        lag = read_lag(kafka, name, read_inputs(kafka, name))
     except (Unavailable, KafkaRefused):
         return None
     return sum(lag.values()) if lag else None

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 from confluent_kafka import TopicPartition
 from prometheus_client import generate_latest
@@ -61,23 +62,35 @@ class ReportReader:
 
 
 def reports_of(places: list[TopicPartition]) -> Reports:
-    """Return the reports in the offset metadata of a control group."""
-    figures: list[TaskFigures] = []
-    leases: dict[tuple[int, int], HeldLease] = {}
-    trouble = ""
+    """Return the reports in the offset metadata of a control group.
+
+    Reports of earlier runs are left out, because tasks that a job no longer has leave their last report for ever.
+    """
+    items: list[tuple[dict[str, Any], TaskFigures]] = []
     for place in places:
         if not place.metadata:
             continue
         try:
             report = json.loads(place.metadata)
             item = TaskFigures.from_json(report["figures"])
-            if "lease" in report:
-                leases[item.sub_topology, item.task] = HeldLease(report["lease"]["number"], report["lease"]["planned"])
+            _lease_of(report)
         except (ValueError, KeyError, TypeError):
             continue  # a report of another release, in another format
-        figures.append(item)
-        trouble = trouble or report.get("trouble", "")
-    return Reports(tuple(sorted(figures, key=lambda item: (item.sub_topology, item.task))), trouble, leases)
+        items.append((report, item))
+    if not items:
+        return Reports()
+    newest, _ = max(items, key=lambda pair: _lease_of(pair[0]).planned_ms)
+    items = [(report, item) for report, item in items if report.get("run") == newest.get("run")]
+    return Reports(
+        tuple(sorted((item for _, item in items), key=lambda item: (item.sub_topology, item.task))),
+        next((report["trouble"] for report, _ in items if report.get("trouble")), ""),
+        {(item.sub_topology, item.task): _lease_of(report) for report, item in items if "lease" in report},
+    )
+
+
+def _lease_of(report: Mapping[str, Any]) -> HeldLease:
+    lease = report.get("lease", {"number": -1, "planned": -1})
+    return HeldLease(lease["number"], lease["planned"])
 
 
 class ReportedMetrics:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import time
 from collections.abc import Mapping, Sequence
 from contextlib import closing
@@ -87,7 +88,11 @@ class BrokerLag:
 
 
 def read_inputs(kafka: KafkaSettings, application: str) -> list[str]:
-    """Return the input topics of which a job has committed offsets. Raises Unavailable."""
+    """Return the input topics of which a job has committed offsets. Raises Unavailable.
+
+    Inputs of earlier statements, which the job no longer reads, are among them.
+    """
+    is_own = re.compile(rf"{re.escape(application)}-(.+-repartition|.+-changelog|\d+-task)")
     with closing(Consumer(kafka.consumer(**{"group.id": marker_group(application)}))) as consumer:
         try:
             topics = consumer.list_topics(timeout=_SECONDS).topics
@@ -95,7 +100,7 @@ def read_inputs(kafka: KafkaSettings, application: str) -> list[str]:
                 TopicPartition(name, number)
                 for name, topic in topics.items()
                 for number in topic.partitions
-                if not name.startswith(f"{application}-")
+                if not is_own.fullmatch(name)
             ]
             committed = read_committed(consumer, places, _SECONDS)
         except KafkaException as error:
