@@ -16,6 +16,7 @@ from click.testing import CliRunner
 from confluent_kafka import Consumer, TopicPartition
 from job_process import JobProcess
 from own_topics import settings_of
+from topic_reading import read_topic
 
 from forebay.cli.status import status
 from forebay.kafka.admin import TopicAdmin
@@ -121,8 +122,8 @@ def pause_one(client: Client) -> None:
     client.until("SELECT n FROM live_doors WHERE door = 'd';", [{"N": 1}])
 
 
-def add_an_aggregate(client: Client) -> None:
-    """Create an aggregate of a table that has rows. Check that it contains them."""
+def add_queries_of_a_table(client: Client, platform: Platform) -> None:
+    """Create queries of a table that has rows. Check that their results contain them."""
     client.rows(PLACES)
     client.rows("".join(f"INSERT INTO places VALUES ('p{number}', 'Ulm');" for number in range(20)))
     client.until("SELECT town FROM live_places WHERE place = 'p19';", [{"TOWN": "Ulm"}])
@@ -131,7 +132,11 @@ def add_an_aggregate(client: Client) -> None:
     client.rows("INSERT INTO places VALUES ('p7', 'Bonn');")
     client.until("SELECT n FROM live_towns WHERE town = 'Bonn';", [{"N": 1}])
     client.until("SELECT n FROM live_towns WHERE town = 'Ulm';", [{"N": 19}])
-    client.rows("DROP TABLE live_towns;")
+    # The topic of a query without an aggregate gets the rows, too.
+    client.rows("CREATE TABLE live_ulm AS SELECT * FROM places WHERE town = 'Ulm';")
+    wanted = sorted(f"p{number}".encode() for number in range(20) if number != 7)
+    client.process.until(lambda: _keys(platform, "LIVE_ULM") == wanted, "the topic has the rows")
+    client.rows("DROP TABLE live_towns; DROP TABLE live_ulm;")
     code, reason = client.refusal(TOWNS)
     assert (code, "Give the result another name" in reason) == (400, True)
     client.rows("DROP TABLE live_places;")
@@ -176,7 +181,7 @@ def test_statements_are_taken_kept_and_taken_back(platform: Platform, tmp_path: 
         # The query also processes the record that was inserted by the last request before the kill.
         client.until("SELECT n FROM live_counts WHERE sensor = 's-2';", [{"N": 1}])
         pause_one(client)
-        add_an_aggregate(client)
+        add_queries_of_a_table(client, platform)
         assert client.rows("PAUSE ALL;") == [{"statement": "PAUSE ALL", "result": "paused"}]
         assert {row["state"] for row in client.rows("SHOW QUERIES;")} == {"paused"}
         client.rows("INSERT INTO readings VALUES ('s-1', 2.0);")
@@ -203,6 +208,11 @@ def _status(platform: Platform, folder: Path, name: str) -> dict[str, Any]:
     assert result.exit_code == 0, result.output
     job: dict[str, Any] = json.loads(result.output)["jobs"][0]
     return job
+
+
+def _keys(platform: Platform, topic: str) -> list[bytes]:
+    messages = read_topic(settings_of(platform.up()), topic)
+    return sorted(message.key() or b"" for records in messages.values() for message in records)
 
 
 def _records(platform: Platform, topic: str) -> int:

@@ -31,6 +31,7 @@ def filled_stores(nodes: Iterable[Node]) -> dict[str, FilledStore]:
             tuple(table.stores[0].name for table in tables), not node.asks_old or key_tables(parent) is not None
         )
         for node in nodes
+        if not node.fills_topic
         for store in node.filled
         for parent in node.parents
         if (tables := stored_tables(parent))
@@ -73,6 +74,7 @@ def filling_of(bound: Bound, table: Node, node: Node, flow: Flow) -> Filling | N
         None if keyed is None else _in_order([bound.store(node.stores[0]) for node in keyed]),
         send,
         node.asks_old,
+        node.fills_topic,
     )
 
 

@@ -138,7 +138,8 @@ class Node:
         wall_clock_ms: Interval of wall-clock punctuation, in ms. 0: none.
         windows: Windows by which it aggregates. None: it does not aggregate by window.
         key_parents: Parents whose rows together have the keys of its table's rows. Empty: the first parent.
-        filled: Names of the stores that must get all rows of the table before it (see filling.py).
+        filled: Names of the stores, or of the topic, that must get all rows of the table before it (see filling.py).
+        fills_topic: Whether `filled` is the name of a topic.
         looks_up_rows: Whether these stores only need the table's changes, because the node looks its rows up.
         where: File and line that created it.
     """
@@ -171,6 +172,7 @@ class Node:
     windows: Any = None
     key_parents: tuple[Node, ...] = ()
     filled: list[str] = field(default_factory=list)
+    fills_topic: bool = False
     looks_up_rows: bool = False
     where: str = ""
 

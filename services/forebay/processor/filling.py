@@ -42,16 +42,17 @@ join, whose changes change the rows, too."""
 
 @dataclass(slots=True, eq=False)
 class Filling:
-    """The stores behind one edge from a table, which all get the same rows.
+    """The stores behind one edge from a table, which all get the same rows, or the topic to which its rows are written.
 
     Args:
-        stores: Names of the stores.
+        stores: Names of the stores, or of the topic.
         tables: Names of the stores from which the table's rows are computed. The first one has their keys.
         keys_after: Function that returns the table's keys after a key, or from the first key on, in order. None: the
             table's rows are not stored in the order of their keys.
         send: Function that sends the row of a key to the stores.
         uses_old: Whether the stores would be wrong without the rows, because they use the former row if a row changes.
             Other stores would only lack the rows.
+        is_topic: Whether a topic gets the rows. If it missed changes, it can get all rows again.
         is_complete: Whether the stores have all rows.
         sent: Key of the last row that was sent. None: no row was sent.
     """
@@ -61,12 +62,23 @@ class Filling:
     keys_after: Callable[[str | None], Iterator[str]] | None
     send: Callable[[str, Context[Any]], None]
     uses_old: bool
+    is_topic: bool = False
     is_complete: bool = True
     sent: str | None = None
 
     def has_sent(self, key: str) -> bool:
         """Return whether the stores have the row of a key, so that they need its changes."""
         return self.is_complete or (self.sent is not None and key <= self.sent)
+
+    @property
+    def label(self) -> str:
+        """The names of the stores or the topic, for messages."""
+        return f"{'topic' if self.is_topic else 'store'} {', '.join(self.stores)}"
+
+    @property
+    def recorded_names(self) -> Sequence[str]:
+        """The names under which the stores or the topic are recorded. A store may have the name of a topic."""
+        return [f"topic {name}" for name in self.stores] if self.is_topic else self.stores
 
     @property
     def state(self) -> State:
@@ -141,7 +153,7 @@ class Fillings:
             # A table of an outer join that never had a row has no record yet.
             recorded = {}
         for former, states in read.items():
-            for store in states.keys() & set(filling.stores) if former != first else ():
+            for store in states.keys() & set(filling.stores) if former != first and not filling.is_topic else ():
                 # The sides of a join were swapped, or a store between the table and this store was removed.
                 if former in others or former not in self._lent.of_store:
                     recorded = {store: states[store], **(recorded or {})}
@@ -155,9 +167,11 @@ class Fillings:
     def _begin(self, filling: Filling, recorded: Mapping[str, State] | None, rows: Table) -> None:
         filling.is_complete, filling.sent = True, None
         table = filling.tables[0]
-        states = {store: (recorded or {}).get(store) for store in filling.stores}
+        states = {store: (recorded or {}).get(store) for store in filling.recorded_names}
         missed = [store for store, state in states.items() if state is not None and "missed" in state]
-        if missed:
+        if missed and filling.is_topic:
+            states = dict.fromkeys(states)
+        elif missed:
             raise DeclarationChanged(
                 f"store {missed[0]}: the table {table} has changed while the topology did not have this store, so the "
                 f"store lacks these changes. {_ANOTHER_NAME} `forebay reset {self._service}`"
@@ -182,7 +196,7 @@ class Fillings:
         if not known or "sent" in known[0]:
             filling.is_complete, filling.sent = False, known[0]["sent"] if known else None
             what = "gets the remaining rows" if known else "is new: it first gets the rows"
-            log.info("%s: store %s %s of the table %s", self._service, ", ".join(states), what, table)
+            log.info("%s: %s %s of the table %s", self._service, filling.label, what, table)
             self._pending.append(filling)
 
     def run(self, call: Callable[[Timer, Callable[[Context[Any]], None]], None], bounds: Bounds, time: int) -> int:
@@ -199,7 +213,7 @@ class Fillings:
             keys = [*islice(filling.keys_after(filling.sent), left)]
             for key in keys:
                 filling.sent = key
-                call(Timer(time, f"rows for {filling.stores[0]}", key), _sending(filling, key))
+                call(Timer(time, f"rows for {filling.label}", key), _sending(filling, key))
                 left -= 1
                 if bounds.monotonic() > bounds.until:
                     break
@@ -207,7 +221,7 @@ class Fillings:
                 if left > 0:
                     filling.is_complete = True
                     self._pending.remove(filling)
-                    log.info("%s: store %s has the rows of its table", self._service, ", ".join(filling.stores))
+                    log.info("%s: %s has the rows of its table", self._service, filling.label)
             self._unwritten[filling.tables[0]] = True
             if left <= 0 or bounds.monotonic() > bounds.until:
                 break
@@ -245,7 +259,7 @@ class Fillings:
 
 
 def _states(fillings: Sequence[Filling]) -> dict[str, State]:
-    return {store: filling.state for filling in fillings for store in filling.stores}
+    return {store: filling.state for filling in fillings for store in filling.recorded_names}
 
 
 def missed_stores(states: Mapping[str, State]) -> set[str]:

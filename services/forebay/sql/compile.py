@@ -27,6 +27,7 @@ from forebay.sql.nodes import (
     null_of_single,
     rows_under,
     rows_where,
+    stream_with_rows,
     under_format,
     with_times,
 )
@@ -118,13 +119,18 @@ class Compiler:
         else:
             self._queryable(query, rows)
             rows = _written(rows, target)
-        self._send(rows, target)
+        self._send(rows, target, isinstance(readable.base_of(query.step), Aggregated))
         return rows
 
-    def _send(self, found: Rows, target: Source) -> None:
+    def _send(self, found: Rows, target: Source, is_aggregate: bool) -> None:
         """Send rows to the topic of their target, in the formats of the target."""
         self._reader.write(target)
-        stream = found.to_stream() if isinstance(found, Table) else found
+        if isinstance(found, Table):
+            # A table that is created over a table with rows writes them to its topic first. An aggregate begins without
+            # rows.
+            stream = found.to_stream() if is_aggregate else stream_with_rows(found, target.topic, is_topic=True)
+        else:
+            stream = found
         node = stream.node
         key, value = sources.formats_of(target)
         if node.key.name == key.name:
@@ -162,7 +168,8 @@ class Compiler:
         if not target.history_ms:
             return ""
         store = self.name(f"{target.name} history")
-        _written(found, target).to_stream().to_table(store=store, history_retention_ms=target.history_ms)
+        stream = stream_with_rows(_written(found, target), store)
+        stream.to_table(store=store, history_retention_ms=target.history_ms)
         return store
 
     def _store_of(self, base: Step) -> str | None:
@@ -230,20 +237,20 @@ class Compiler:
 
     def _table_rekeyed(self, rows: Table[Any, Any], step: Rekeyed, name: str) -> Rows:
         """Return a table with keys in another format. Rows move to the tasks that own the new keys."""
-        stream = rows.to_stream()
-        return self._move(stream, key_format(step.into, step.format), name)
+        return self._move(rows, key_format(step.into, step.format), name)
 
     def _settle(self, step: Settled, name: str) -> Rows:
         rows = self.step(step.parent, name)
         key = sources.windowed_key(key_format(step.into, step.format), step.windowing)
         if isinstance(rows, Table):
-            return self._move(rows.to_stream(), key, name)
+            return self._move(rows, key, name)
         return Stream(rows.graph, rows.graph.add(under_format(rows.node, key)), True)
 
-    def _move(self, stream: Stream[Any, Any], key: Any, name: str) -> Table[Any, Any]:
-        node = stream.graph.add(under_format(stream.node, key))
-        moved = Stream[Any, Any](stream.graph, node, True).repartition(self.name(f"{name} by key"))
-        return moved.to_table(store=self.name(f"{name} by key table"))
+    def _move(self, rows: Table[Any, Any], key: Any, name: str) -> Table[Any, Any]:
+        store = self.name(f"{name} by key table")
+        node = rows.graph.add(under_format(stream_with_rows(rows, store).node, key))
+        moved = Stream[Any, Any](rows.graph, node, True).repartition(self.name(f"{name} by key"))
+        return moved.to_table(store=store)
 
 
 def _merge(made: Sequence[Rows]) -> Rows:

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import Any, overload
 
 from forebay.builder.keys import Windowed, reader_of_rows, writer_of_rows
 from forebay.builder.nodes import Bound, Flow, Kind, Made, Node
+from forebay.builder.rows import to_stream
 from forebay.builder.stream import Stream
 from forebay.builder.table import Table
 from forebay.formats import Format, no_contracts
@@ -34,6 +36,16 @@ def rows_of_stream(parent: Node, name: str, into: Format[Any], make_row: MakeRow
         return Made((flow,))
 
     return Node(Kind.STEP, name, parent.key, into, (parent,), make=make, gives_rows=parent.gives_rows)
+
+
+def stream_with_rows(table: Table[Any, Any], name: str, *, is_topic: bool = False) -> Stream[Any, Any]:
+    """Return a table's changes as a stream, which begins with its rows if it is added to a table that has some.
+
+    Args:
+        name: Name of the store, or of the topic, that gets the rows.
+    """
+    node = replace(to_stream(table.node), filled=[name], fills_topic=is_topic)
+    return Stream(table.graph, table.graph.add(node))
 
 
 def rows_of_table(parent: Node, name: str, into: Format[Any], make_row: MakeRow) -> Node:
