@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import math
+import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
@@ -26,6 +27,11 @@ from forebay.processor.filling import Filling
 from forebay.processor.resuming import Resuming
 from forebay.stores.binding import Store
 
+_FRAMES = 1_000
+"""Depth of the stack that everything else may need: Python's default."""
+_FRAMES_OF_NODE = 6
+"""Depth of the stack that a node may need, with those that count, isolate and fan out."""
+
 
 class CompiledSubTopology(Processor[Any, Any]):
     """The processor that runs the nodes of one sub-topology.
@@ -42,6 +48,9 @@ class CompiledSubTopology(Processor[Any, Any]):
         self.component = component
         self._figures = figures
         self.nodes = component.nodes
+        # Each node calls the nodes behind it, so the stack is as deep as the longest path.
+        deepest = _FRAMES + _FRAMES_OF_NODE * len(self.nodes)
+        sys.setrecursionlimit(max(sys.getrecursionlimit(), deepest))
         horizon = max((node.horizon_ms for node in self.nodes), default=0)
         # A task has one wall-clock interval. The greatest common divisor is the longest one that meets every
         # processor's interval.

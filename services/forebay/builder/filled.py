@@ -43,13 +43,14 @@ def stored_tables(table: Node) -> tuple[Node, ...]:
 
     The result is empty if the rows are not stored.
     """
-    # A suppressed table has a buffer, but does not store the rows that it has emitted.
-    if table.view is None:
-        return ()
-    if table.stores:
-        return (table,)
-    of_parents = [stored_tables(parent) for parent in table.parents]
-    return tuple(dict.fromkeys(node for nodes in of_parents for node in nodes)) if all(of_parents) else ()
+    stored: dict[Node, None] = {}
+    for node in _before(table, lambda joined: joined.parents):
+        # A suppressed table has a buffer, but does not store the rows that it has emitted.
+        if node.view is None or not (node.stores or node.parents):
+            return ()
+        if node.stores:
+            stored[node] = None
+    return tuple(stored)
 
 
 def filling_of(bound: Bound, table: Node, node: Node, flow: Flow) -> Filling | None:
@@ -90,17 +91,25 @@ def passing(filling: Filling, flow: Flow) -> Flow:
 
 def key_tables(table: Node) -> tuple[Node, ...] | None:
     """Return the nodes whose stores together have the keys of a table's rows, or None if one has no order of keys."""
-    if table.view is None:
-        return None
-    if table.stores:
-        return (table,) if hasattr(table.stores[0], "keys_after") else None
-    result: list[Node] = []
-    for parent in table.key_parents or table.parents[:1]:
-        tables = key_tables(parent)
-        if tables is None:
+    stored: dict[Node, None] = {}
+    for node in _before(table, lambda joined: joined.key_parents or joined.parents[:1]):
+        if node.view is None or (node.stores and not hasattr(node.stores[0], "keys_after")):
             return None
-        result += tables
-    return tuple(dict.fromkeys(result))
+        if node.stores:
+            stored[node] = None
+    return tuple(stored)
+
+
+def _before(table: Node, parents_of: Callable[[Node], tuple[Node, ...]]) -> Iterator[Node]:
+    """Yield a table and the tables from which it is computed, each once, as far as the first ones with stores."""
+    waiting, seen = [table], {table}
+    while waiting:
+        node = waiting.pop()
+        yield node
+        if not node.stores:
+            parents = [parent for parent in parents_of(node) if parent not in seen]
+            seen.update(parents)
+            waiting += reversed(parents)
 
 
 def _in_order(stores: list[Any]) -> Callable[[str | None], Iterator[str]]:
