@@ -181,6 +181,16 @@ def test_a_store_that_has_not_got_all_rows_of_its_table_is_not_spread() -> None:
     assert spreader.spread([[(key, complete)], []]) == [{key: complete}]
 
 
+def test_a_topic_of_which_a_task_is_not_recorded_gets_all_rows_again() -> None:
+    spreader = Spreader([], lambda _name, _key: None, 2, 1)
+    key, complete = FILLED + b"t", b'{"topic of x": {}}'
+    for rows in ((complete, b"{}"), (b"{}", complete)):
+        assert spreader.spread([[(key, row)] for row in rows]) == [{key: b"{}"}]
+    assert spreader.spread([[(key, complete)], [(key, complete)]]) == [{key: complete}]
+    with pytest.raises(NotSpreadable, match=r"^the topic of x was added and has not got all rows"):
+        spreader.spread([[(key, complete)], [(key, b'{"topic of x": {"sent": "k"}}')]])
+
+
 def test_timers_of_keys_wait_for_their_processor_before_a_rescale() -> None:
     """If each task had a copy, the timer would fire several times once the processor is declared again."""
 

@@ -188,7 +188,7 @@ JOINED = (
     + "CREATE STREAM r AS SELECT id, n, CAST(n AS STRING) AS other, CAST(n + 1 AS STRING) AS third FROM s;"
 )
 JOIN = "CREATE STREAM j AS SELECT r.n, p.price, p.id FROM r JOIN p ON r.other = p.id;"
-EDITED_JOIN = "DROP STREAM j;" + JOIN.replace("r.other =", "r.third =")
+EDITED_JOIN = JOIN.replace("CREATE", "CREATE OR REPLACE").replace("r.other =", "r.third =")
 
 
 def test_an_edit_that_would_misread_unread_records_is_refused_and_the_job_runs_on(
@@ -223,14 +223,14 @@ def test_an_edit_that_would_misread_unread_records_is_refused_and_the_job_runs_o
     assert trace.steps == ["transaction: change, 0 records", "the job starts"], "no repartition was edited"
 
 
-def test_records_of_a_dropped_statement_are_looked_for_when_it_is_created_again(
+def test_records_of_a_paused_statement_are_looked_for_when_it_is_edited(
     engine: Engine, trace: Trace, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(engines, "refuse_unread", lambda *_: trace.steps.append("look at unread records"))
     engine.apply(JOINED + JOIN)
-    engine.apply("DROP STREAM j;")
+    engine.apply("PAUSE CSAS_R_0; PAUSE CSAS_J_1;")
     trace.steps.clear()
-    engine.apply(EDITED_JOIN.removeprefix("DROP STREAM j;"))
+    engine.apply(EDITED_JOIN + "RESUME CSAS_R_0; RESUME CSAS_J_2;")
     assert trace.steps == ["look at unread records", "transaction: change, 0 records", "the job starts"]
 
 

@@ -72,11 +72,11 @@ def test_a_refusal_names_the_place_in_the_request(text: str, reason: str, tmp_pa
     assert reason.upper() in str(refused.value).upper()
 
 
-@pytest.mark.parametrize("name", ["CREATE OR REPLACE TABLE t", "DROP TABLE t; CREATE TABLE t"])
-def test_rows_are_never_read_as_others(name: str, tmp_path: Path) -> None:
+def test_rows_are_never_read_as_others(tmp_path: Path) -> None:
     history = history_of(tmp_path, DECLARED, COMPUTED)
+    other = "CREATE OR REPLACE TABLE t AS SELECT id, SUM(n) AS n, COUNT(*) AS c FROM s GROUP BY id;"
     with pytest.raises(SqlError, match="Give the result another name"):
-        accept(history, f"{name} AS SELECT id, SUM(n) AS n, COUNT(*) AS c FROM s GROUP BY id;", tmp_path)
+        accept(history, other, tmp_path)
 
 
 @pytest.mark.parametrize("before", ["", "\ngroup S.ID STRING\nSUM(S.N) INTEGER"])
@@ -89,12 +89,38 @@ def test_a_history_of_an_earlier_build_continues(before: str, tmp_path: Path) ->
     assert continued.stores["t"] == written.stores["t"]
 
 
-def test_rows_of_a_dropped_table_are_remembered(tmp_path: Path) -> None:
-    history = history_of(tmp_path, DECLARED, COMPUTED, "DROP TABLE t;")
-    with pytest.raises(SqlError, match="Give the result another name"):
-        accept(history, "CREATE TABLE t AS SELECT id, MAX(n) AS n FROM s GROUP BY id;", tmp_path)
-    _, draft = accept(history, COMPUTED, tmp_path)
-    assert len(names(draft)) == 1
+@pytest.mark.parametrize("end", ["DROP TABLE t;", "TERMINATE CTAS_T_0; DROP TABLE t;", "TERMINATE ALL; DROP TABLE t;"])
+def test_a_table_that_is_created_again_begins_without_rows(end: str, tmp_path: Path) -> None:
+    history = history_of(tmp_path, DECLARED, COMPUTED)
+    other = "CREATE TABLE t AS SELECT id, MAX(n) AS n FROM s GROUP BY id;"
+    for number, text in enumerate((other, COMPUTED, other), 1):
+        history, draft = accept(history, end.replace("T_0", f"T_{number - 1}") + text, tmp_path)
+        assert list(draft.stores) == [f"t-again-{number}"]
+    replaced = "CREATE OR REPLACE TABLE t AS SELECT id, MAX(n) AS n FROM s WHERE n > 3 GROUP BY id;"
+    assert list(accept(history, replaced, tmp_path)[1].stores) == ["t-again-3"], "it keeps its rows"
+    assert list(accept(history, COMPUTED.replace("TABLE t", "TABLE u"), tmp_path)[1].stores) == ["t-again-3", "u"]
+
+
+def test_a_drop_of_nothing_changes_no_store(tmp_path: Path) -> None:
+    _, draft = accept(history_of(tmp_path, DECLARED), "DROP TABLE IF EXISTS t;" + COMPUTED, tmp_path)
+    assert list(draft.stores) == ["t"]
+
+
+def test_all_stores_of_a_query_that_is_created_again_are_new(tmp_path: Path) -> None:
+    """Joins, tables without an aggregate, histories and repartitions."""
+    other = DECLARED.replace("STREAM s", "STREAM r").replace("='s'", "='r'")
+    statements = (
+        "CREATE STREAM j AS SELECT s.id, s.n AS n, r.n AS m FROM s JOIN r WITHIN 1 HOUR ON s.n = r.n;",
+        "CREATE TABLE b WITH (HISTORY_RETENTION='7 DAYS') AS SELECT n, COUNT(*) AS c FROM s GROUP BY n;",
+        "CREATE TABLE c AS SELECT b.n, b.c AS c, d.c AS e FROM b JOIN d ON b.n = d.n;",
+        "CREATE TABLE f AS SELECT b.n, b.c AS c, d.n AS e FROM b JOIN d ON CAST(b.c AS INT) = d.n;",
+    )
+    declared = DECLARED + other + "CREATE TABLE d AS SELECT n, COUNT(*) AS c FROM r GROUP BY n;"
+    history, before = accept(history_of(tmp_path, declared), "".join(statements), tmp_path)
+    again = "DROP TABLE f; DROP TABLE c; DROP TABLE b; DROP STREAM j;" + "".join(statements)
+    _, after = accept(history, again, tmp_path)
+    assert before.stores.keys() & after.stores.keys() == {"d"}
+    assert len(after.stores) == len(before.stores)
 
 
 def test_a_setting_holds_for_its_own_request(tmp_path: Path) -> None:
@@ -213,21 +239,10 @@ def test_a_record_of_another_writer_is_named() -> None:
         Change.decode(b"CREATE STREAM s", 7)
 
 
-def test_an_aggregate_of_a_table_is_not_created_again_under_a_name_that_was_dropped(tmp_path: Path) -> None:
+def test_an_aggregate_of_a_table_that_is_created_again_gets_the_rows_of_the_table(tmp_path: Path) -> None:
     history = history_of(tmp_path, ROWS + OF_ROWS.format("a") + OF_ROWS.format("b"), "DROP TABLE a;")
-    with pytest.raises(SqlError, match=r"the store a was kept when .*another name, which begins with the table's"):
-        accept(history, OF_ROWS.format("a"), tmp_path)
-    _, draft = accept(history, OF_ROWS.format("c"), tmp_path)
-    assert draft.filled.keys() == {"b", "c"}
-
-
-def test_an_aggregate_of_a_table_can_be_replaced(tmp_path: Path) -> None:
-    history = history_of(tmp_path, ROWS + OF_ROWS.format("a"))
-    accept(history, "DROP TABLE a;" + OF_ROWS.format("a"), tmp_path)
-
-
-def test_an_aggregate_of_a_stream_can_be_created_again(tmp_path: Path) -> None:
-    accept(history_of(tmp_path, DECLARED + COMPUTED, "DROP TABLE t;"), COMPUTED, tmp_path)
+    _, draft = accept(history, OF_ROWS.format("a"), tmp_path)
+    assert draft.filled.keys() == {"a-again-1", "b"}
 
 
 def test_a_paused_aggregate_of_a_table_resumes(tmp_path: Path) -> None:

@@ -10,6 +10,7 @@ import pytest
 
 from forebay.builder import job
 from forebay.processor import filling
+from forebay.runtime.errors import StoreChanged
 from forebay.runtime.task.pacing import Limits
 from forebay.sql.compile import topology_of
 from forebay.sql.program import program_of
@@ -114,31 +115,103 @@ def test_its_topic_has_the_rows_of_its_query(query: str, key: str) -> None:
     assert max(sizes) > 1
 
 
-def test_a_table_that_is_created_again_writes_its_rows_again() -> None:
-    rng = random.Random(3)
-    first, gone = driver_of("STRING", QUERIES["some rows"]), driver_of("STRING")
-    send(changes(rng, "STRING", 30), first)
-    begin(gone, state_of(first), [])
-    again = driver_of("STRING", QUERIES["some rows"])
-    begin(again, state_of(gone), [])
-    assert not rows_of(again), "its topic missed nothing"
+def values_of(topic: str, key: str, value: int | None, timestamp: int = 1) -> Sent:
+    return topic, key.encode(), None if value is None else json.dumps({"n": value}).encode(), timestamp
 
-    send(changes(rng, "STRING", 30, 31), gone)
-    again, whole = driver_of("STRING", QUERIES["some rows"]), driver_of("STRING", QUERIES["some rows"])
-    begin(again, state_of(gone), [])
-    rng = random.Random(3)
-    send(changes(rng, "STRING", 30) + changes(rng, "STRING", 30, 31), whole)
+
+def edit(old: TestDriver, added: str, waiting: list[Sent] | None = None) -> TestDriver:
+    """Return an edited program with the state of the earlier one and its outputs."""
+    new = driver_of("STRING", added)
+    new.outputs += old.outputs
+    begin(new, state_of(old), waiting or [])
+    return new
+
+
+ROWS = [values_of(topic, key, 41) for key in "abcdefghi" for topic in "to"]
+DELETED = [values_of("t", key, None, 3) for key in "ghi"]
+
+
+def test_a_table_that_is_created_again_writes_all_rows_again() -> None:
+    first, whole = driver_of("STRING", QUERIES["some rows"]), driver_of("STRING", QUERIES["some rows"])
+    changed = [values_of("t", "a", 57, 2)]
+    send(ROWS, first)
+    gone = edit(first, "")
+    send(changed, gone)
+    # Deletions are passed on although their rows were not sent again, because the topic has them from earlier.
+    again = edit(gone, QUERIES["some rows"], DELETED)
+    send(ROWS + changed + DELETED, whole)
     assert rows_of(again) == rows_of(whole)
-    assert rows_of(whole)
+    assert len(rows_of(whole)) == 6
 
 
-def test_a_table_may_read_another_table_than_before() -> None:
-    records = changes(random.Random(5), "STRING", 30)
-    first, whole = driver_of("STRING", "CREATE TABLE x AS SELECT k, n FROM o;"), driver_of("STRING", QUERIES["rows"])
-    send(records, first, whole)
-    edited = driver_of("STRING", QUERIES["rows"])
-    begin(edited, state_of(first), [])
-    assert rows_of(edited) == rows_of(whole) != {}
+def test_the_sides_of_a_join_may_be_swapped() -> None:
+    first = driver_of("STRING", QUERIES["a join"])
+    send(ROWS, first)
+    swapped = QUERIES["a join"].replace("t JOIN o ON t.k = o.k", "o JOIN t ON o.k = t.k")
+    new = edit(first, swapped, DELETED)
+    assert len(rows_of(new)) == 6
+    assert len(new.outputs) - len(first.outputs) < 15, "its rows are not sent again"
+
+
+def test_a_table_may_read_another_table_and_the_first_one_again() -> None:
+    of_o = "CREATE TABLE x AS SELECT k, n FROM o;"
+    first = driver_of("STRING", of_o)
+    send([values_of("t", "a", 31), values_of("o", "a", 55)], first)
+    of_t = edit(first, QUERIES["rows"])
+    assert list(rows_of(of_t).values()) == [(31,)]
+    again = edit(of_t, of_o)
+    assert list(rows_of(again).values()) == [(55,)]
+
+
+def test_changes_of_one_side_of_a_removed_join_are_noticed() -> None:
+    def program(added: str) -> TestDriver:
+        declared = TABLES.format(key="STRING") + "CREATE TABLE own AS SELECT k, n FROM o;"
+        return TestDriver(job(NoSettings, lambda _: topology_of(program_of(declared + added, "edited.sql"))), tasks=2)
+
+    join = "CREATE STREAM u (k STRING KEY) WITH (KAFKA_TOPIC='u', VALUE_FORMAT='JSON');" + QUERIES["a join"]
+    first = program(join)
+    send(ROWS, first)
+    gone = program("")
+    begin(gone, state_of(first), [values_of("o", "c", 58, 2)])
+    with pytest.raises(StoreChanged, match="store x: the table t-table has changed while"):
+        begin(program(join), state_of(gone), [])
+
+
+def test_a_topic_that_missed_changes_of_a_table_without_rows_is_complete() -> None:
+    first = driver_of("STRING", QUERIES["rows"])
+    send([values_of("t", key, 41) for key in "abc"], first)
+    gone = edit(first, "")
+    send([values_of("t", key, None, 2) for key in "abc"], gone)
+    again = edit(gone, QUERIES["rows"])
+    send([values_of("t", key, 42, 3) for key in "abcdef"], again)
+    written = len(again.outputs)
+    again.restart()
+    assert len(again.outputs) == written
+
+
+def test_two_tables_may_write_to_one_topic() -> None:
+    other = "CREATE TABLE y WITH (KAFKA_TOPIC='X') AS SELECT k, n + 100 AS n FROM t WHERE n < 40;"
+    first = driver_of("STRING", "CREATE TABLE x AS SELECT k, n FROM t WHERE n > 40;")
+    send([values_of("t", "a", 31), values_of("t", "b", 55)], first)
+    new = edit(first, "CREATE TABLE x AS SELECT k, n FROM t WHERE n > 40;" + other)
+    assert sorted(rows_of(new).values()) == [(55,), (131,)]
+
+
+def test_state_of_a_build_that_recorded_no_topics_is_filled_again() -> None:
+    """The topic and the copies of a join then have earlier rows. Deletions are passed on to them."""
+    of_join = QUERIES["a join of other keys"]
+    first = driver_of("STRING", of_join)
+    send(ROWS, first)
+    state = {
+        place: ([(key, b"{}" if key.startswith(FILLED) else row) for key, row in rows], position)
+        for place, (rows, position) in state_of(first).items()
+    }
+    new = driver_of("STRING", of_join)
+    new.outputs += first.outputs
+    begin(new, state, DELETED)
+    whole = driver_of("STRING", of_join)
+    send(ROWS + DELETED, whole)
+    assert rows_of(new) == rows_of(whole)
 
 
 def test_state_of_a_release_that_did_not_record_tables_counts_as_written() -> None:

@@ -80,11 +80,15 @@ def filling_of(bound: Bound, table: Node, node: Node, flow: Flow) -> Filling | N
 
 
 def passing(filling: Filling, flow: Flow) -> Flow:
-    """Return the flow that passes on the changes of the rows that were sent."""
+    """Return the flow that passes on the changes of the rows that were sent.
 
-    def pass_on(key: Any, value: Any, timestamp: int, ctx: Context[Any]) -> None:
-        if filling.is_complete or filling.has_sent(key):
-            flow(key, value, timestamp, ctx)
+    Deletions are always passed on: the store or topic may have a row from an earlier time. An aggregate can't have one,
+    and would subtract it.
+    """
+
+    def pass_on(key: Any, change: Any, timestamp: int, ctx: Context[Any]) -> None:
+        if filling.is_complete or filling.has_sent(key) or (change.new is None and not filling.uses_old):
+            flow(key, change, timestamp, ctx)
 
     return pass_on
 

@@ -138,8 +138,8 @@ class Node:
         wall_clock_ms: Interval of wall-clock punctuation, in ms. 0: none.
         windows: Windows by which it aggregates. None: it does not aggregate by window.
         key_parents: Parents whose rows together have the keys of its table's rows. Empty: the first parent.
-        filled: Names of the stores, or of the topic, that must get all rows of the table before it (see filling.py).
-        fills_topic: Whether `filled` is the name of a topic.
+        filled: Names of the stores that must get all rows of the table before it (see filling.py).
+        fills_topic: Whether a topic gets these rows. `filled` is then the name of the query that writes it.
         looks_up_rows: Whether these stores only need the table's changes, because the node looks its rows up.
         where: File and line that created it.
     """

@@ -20,7 +20,7 @@ from typing import Any
 from forebay.processor.api import Context, Timer
 from forebay.processor.engine_settings import Bounds
 from forebay.stores.binding import TaskStores
-from forebay.stores.internal import FILLED
+from forebay.stores.internal import FILLED, FILLED_TOPIC
 from forebay.stores.layouts import DeclarationChanged
 from forebay.stores.table import Change, Table, prefix_end
 
@@ -52,7 +52,8 @@ class Filling:
         send: Function that sends the row of a key to the stores.
         uses_old: Whether the stores would be wrong without the rows, because they use the former row if a row changes.
             Other stores would only lack the rows.
-        is_topic: Whether a topic gets the rows. If it missed changes, it can get all rows again.
+        is_topic: Whether a topic gets the rows. `stores` then names the query. If the topic missed changes, it can get
+            all rows again.
         is_complete: Whether the stores have all rows.
         sent: Key of the last row that was sent. None: no row was sent.
     """
@@ -73,12 +74,12 @@ class Filling:
     @property
     def label(self) -> str:
         """The names of the stores or the topic, for messages."""
-        return f"{'topic' if self.is_topic else 'store'} {', '.join(self.stores)}"
+        return self.names[0] if self.is_topic else f"store {', '.join(self.names)}"
 
     @property
-    def recorded_names(self) -> Sequence[str]:
-        """The names under which the stores or the topic are recorded. A store may have the name of a topic."""
-        return [f"topic {name}" for name in self.stores] if self.is_topic else self.stores
+    def names(self) -> Sequence[str]:
+        """The names under which the stores or the topic are recorded."""
+        return [FILLED_TOPIC + name for name in self.stores] if self.is_topic else self.stores
 
     @property
     def state(self) -> State:
@@ -127,9 +128,13 @@ class Fillings:
         self._unwritten.clear()
         self._written.clear()
         self._pending.clear()
+        self._recorded.clear()
         read: dict[str, dict[str, State]] = {
             row[len(FILLED) :].decode(): json.loads(data) for row, data in table.scan(FILLED, prefix_end(FILLED))
         }
+        left = self._remove_topics(read)
+        for name in read.keys() - self._declared.keys():
+            self._recorded[name], self._unwritten[name] = read[name], name in left
         for name, fillings in self._declared.items():
             recorded = self._recorded[name] = read.get(name)
             for filling in fillings:
@@ -140,6 +145,29 @@ class Fillings:
                 self._unwritten[name] = any(_has_rows(table, of) for of in tables)
             elif recorded != states | {store: recorded[store] for store in missed_stores(recorded)}:
                 self._unwritten[name] = not states.keys() <= recorded.keys()
+            if name in left:
+                self._unwritten[name] = True
+
+    def _remove_topics(self, read: dict[str, dict[str, State]]) -> set[str]:
+        """Remove topics of queries that no longer read a table from its record. Return the tables.
+
+        If the query reads the table again, its topic gets all rows again. A table that is not in the topology has no
+        changes, and its queries may only be paused.
+        """
+        tables_of = {
+            name: filling.tables
+            for fillings in self._declared.values()
+            for filling in fillings
+            if filling.is_topic
+            for name in filling.names
+        }
+        left = set()
+        for table, states in read.items():
+            for name in [name for name in states if name.startswith(FILLED_TOPIC)]:
+                if table not in tables_of[name] if name in tables_of else table in self._declared:
+                    del states[name]
+                    left.add(table)
+        return left
 
     def _recorded_of(self, filling: Filling, read: Mapping[str, dict[str, State]]) -> dict[str, State] | None:
         """Return what is recorded of a filling's table, including what was recorded for another table.
@@ -153,7 +181,7 @@ class Fillings:
             # A table of an outer join that never had a row has no record yet.
             recorded = {}
         for former, states in read.items():
-            for store in states.keys() & set(filling.stores) if former != first and not filling.is_topic else ():
+            for store in states.keys() & set(filling.names) if former != first else ():
                 # The sides of a join were swapped, or a store between the table and this store was removed.
                 if former in others or former not in self._lent.of_store:
                     recorded = {store: states[store], **(recorded or {})}
@@ -167,11 +195,9 @@ class Fillings:
     def _begin(self, filling: Filling, recorded: Mapping[str, State] | None, rows: Table) -> None:
         filling.is_complete, filling.sent = True, None
         table = filling.tables[0]
-        states = {store: (recorded or {}).get(store) for store in filling.recorded_names}
+        states = {name: (recorded or {}).get(name) for name in filling.names}
         missed = [store for store, state in states.items() if state is not None and "missed" in state]
-        if missed and filling.is_topic:
-            states = dict.fromkeys(states)
-        elif missed:
+        if missed:
             raise DeclarationChanged(
                 f"store {missed[0]}: the table {table} has changed while the topology did not have this store, so the "
                 f"store lacks these changes. {_ANOTHER_NAME} `forebay reset {self._service}`"
@@ -230,13 +256,15 @@ class Fillings:
     def changes(self) -> Iterator[Change]:
         """Yield the rows that this commit writes."""
         for name, is_forced in self._unwritten.items():
-            fillings = self._declared[name]
+            fillings = self._declared.get(name, ())
             states = _states(fillings)
             removed = {store: state for store, state in (self._recorded[name] or {}).items() if store not in states}
-            missed = [store for store, state in removed.items() if self._misses_changes(name, *state.get("with", ()))]
+            missed = {store for store, state in removed.items() if self._misses_changes(name, state)}
             tables = {name}.union(*(filling.tables for filling in fillings))
             if is_forced or missed or self._has_changes(*tables):
-                states |= removed | {store: {"missed": True} for store in missed}
+                states |= {store: state for store, state in removed.items() if store not in missed}
+                # Only stores are refused later. A topic that is not recorded gets all rows again.
+                states |= {store: {"missed": True} for store in missed if not store.startswith(FILLED_TOPIC)}
                 self._written[name] = states
                 yield FILLED + name.encode(), json.dumps(states, ensure_ascii=False, sort_keys=True).encode()
 
@@ -245,21 +273,26 @@ class Fillings:
         if self._written:
             for name, states in self._written.items():
                 del self._unwritten[name]
-                if any(store not in _states(self._declared[name]) for store in states.keys() - missed_stores(states)):
+                present = _states(self._declared.get(name, ()))
+                if any(store not in present for store in states.keys() - missed_stores(states)):
                     self._unwritten[name] = False
             self._recorded |= self._written
             self._written.clear()
 
-    def _misses_changes(self, *tables: str) -> bool:
+    def _misses_changes(self, name: str, state: State) -> bool:
+        """Return whether a store that is not in the topology misses changes of this commit."""
+        others = state.get("with", ())
+        if name not in self._declared:
+            return self._has_changes(*others)
         # Changes of a table that is in another sub-topology now are not known here.
-        return self._has_changes(*tables) or any(table not in self._lent.of_store for table in tables)
+        return self._has_changes(name, *others) or any(table not in self._lent.of_store for table in others)
 
     def _has_changes(self, *stores: str) -> bool:
         return any(rows.has_changes for store in stores for rows in self._lent.of_store.get(store, ()))
 
 
 def _states(fillings: Sequence[Filling]) -> dict[str, State]:
-    return {store: filling.state for filling in fillings for store in filling.recorded_names}
+    return {name: filling.state for filling in fillings for name in filling.names}
 
 
 def missed_stores(states: Mapping[str, State]) -> set[str]:

@@ -111,24 +111,24 @@ class Compiler:
 
     def _compile(self, query: QueryPlan) -> Rows:
         target = query.target
-        # Names of stores do not contain the query's number. If a statement is added to the file, the stores of the
-        # other statements must keep their names.
-        rows = self.step(query.step, f"insert {target.name}" if query.is_insert else target.name)
+        rows = self.step(query.step, query.label)
         if isinstance(rows, Stream):
             rows = _under_key(_written(rows, target), target)
         else:
             self._queryable(query, rows)
             rows = _written(rows, target)
-        self._send(rows, target, isinstance(readable.base_of(query.step), Aggregated))
+        self._send(rows, query)
         return rows
 
-    def _send(self, found: Rows, target: Source, is_aggregate: bool) -> None:
+    def _send(self, found: Rows, query: QueryPlan) -> None:
         """Send rows to the topic of their target, in the formats of the target."""
+        target = query.target
         self._reader.write(target)
         if isinstance(found, Table):
             # A table that is created over a table with rows writes them to its topic first. An aggregate begins without
             # rows.
-            stream = found.to_stream() if is_aggregate else stream_with_rows(found, target.topic, is_topic=True)
+            is_aggregate = isinstance(readable.base_of(query.step), Aggregated)
+            stream = found.to_stream() if is_aggregate else stream_with_rows(found, query.label, is_topic=True)
         else:
             stream = found
         node = stream.node
@@ -152,7 +152,7 @@ class Compiler:
         key = found.node.key
         windowed = is_windowed(found)
         if store is None:
-            store = self.name(query.target.name)
+            store = self.name(query.label)
             found.materialized(store)
             make: readable.MakeRow = lambda _key, row, _time: row  # noqa: E731
         else:
@@ -160,14 +160,15 @@ class Compiler:
         # The store of a windowed aggregate holds plain keys. The window is a separate part of its row.
         inner = key_format(query.target.keys, key_kind(key)) if windowed and base is not None else key
         self.readable[query.target.name] = Readable(
-            query.target, store, reader_of_rows(inner), writer_of_rows(inner), make, self._history(query.target, found)
+            query.target, store, reader_of_rows(inner), writer_of_rows(inner), make, self._history(query, found)
         )
 
-    def _history(self, target: Source, found: Table[Any, Any]) -> str:
+    def _history(self, query: QueryPlan, found: Table[Any, Any]) -> str:
         """Store a table's former rows in another store if the target specifies it. Return the store's name, or ""."""
+        target = query.target
         if not target.history_ms:
             return ""
-        store = self.name(f"{target.name} history")
+        store = self.name(f"{query.label} history")
         stream = stream_with_rows(_written(found, target), store)
         stream.to_table(store=store, history_retention_ms=target.history_ms)
         return store

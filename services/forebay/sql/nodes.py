@@ -42,7 +42,7 @@ def stream_with_rows(table: Table[Any, Any], name: str, *, is_topic: bool = Fals
     """Return a table's changes as a stream, which begins with its rows if it is added to a table that has some.
 
     Args:
-        name: Name of the store, or of the topic, that gets the rows.
+        name: Name of the store that gets the rows, or of the query whose topic gets them.
     """
     node = replace(to_stream(table.node), filled=[name], fills_topic=is_topic)
     return Stream(table.graph, table.graph.add(node))

@@ -183,6 +183,7 @@ class QueryPlan:
         text: Text of the statement.
         is_insert: Whether the statement is INSERT INTO, which does not create the target.
         place: Place of the statement.
+        ended_before: Number of earlier queries with this target that were dropped or terminated.
     """
 
     name: str
@@ -192,6 +193,17 @@ class QueryPlan:
     text: str = ""
     is_insert: bool = False
     place: Place = field(default=NOWHERE, compare=False)
+    ended_before: int = 0
+
+    @property
+    def label(self) -> str:
+        """The name from which those of the query's stores are made.
+
+        It does not contain the query's number. If a statement is added to the file, the stores of the other statements
+        must keep their names. A query that is created again begins with new stores.
+        """
+        name = f"insert {self.target.name}" if self.is_insert else self.target.name
+        return f"{name} again {self.ended_before}" if self.ended_before else name
 
     def lines(self, *, typed: bool = False) -> Iterator[str]:
         """Return the plan as lines of text.

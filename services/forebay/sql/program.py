@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 
 from forebay.sql import altering, checks, evolution, inserting, options, pausing
@@ -81,6 +81,7 @@ class Program:
     waiting: list[QueryPlan] = field(default_factory=list)
     lookup: Lookup = ask
     _numbered: int = 0
+    _ended: dict[str, int] = field(default_factory=dict)
     _dropped: dict[str, SqlError] = field(default_factory=dict)
 
     def copy(self) -> Program:
@@ -97,6 +98,7 @@ class Program:
             variables=Variables(dict(self.variables.values)),
             paused=dict(self.paused),
             waiting=list(self.waiting),
+            _ended=dict(self._ended),
             _dropped=dict(self._dropped),
         )
 
@@ -196,7 +198,10 @@ class Program:
         )
         self._add(target, replaces=statement.or_replace)
         name = f"{'CTAS' if statement.is_table else 'CSAS'}_{statement.name}_{self._numbered}"
-        self._append(QueryPlan(name, step, target, relation.is_table, statement.text, place=statement.place))
+        ended = self._ended.get(target.name, 0)
+        self._append(
+            QueryPlan(name, step, target, relation.is_table, statement.text, place=statement.place, ended_before=ended)
+        )
 
     def _insert(self, statement: InsertInto) -> None:
         target = self.catalog.get(statement.name, statement.place)
@@ -240,10 +245,15 @@ class Program:
 
     def _terminate(self, ended: list[QueryPlan]) -> None:
         """Remove queries. Their results remain declared, as sources over the topics that they wrote."""
-        self.queries = [query for query in self.queries if query not in ended]
+        self._end(ended)
         for query in ended:
             if not query.is_insert and query.target in self.catalog:
                 self.catalog.add(replace(query.target, is_derived=False), replaces=True)
+
+    def _end(self, ended: Sequence[QueryPlan]) -> None:
+        self.queries = [query for query in self.queries if query not in ended]
+        for name in {query.target.name for query in ended if not query.is_insert}:
+            self._ended[name] = self._ended.get(name, 0) + 1
 
     def _drop(self, statement: Command, verb: str, subject: str) -> None:
         if verb == "DROP TYPE":
@@ -266,7 +276,7 @@ class Program:
             self._dropped[subject] = refused
         self.catalog.drop(subject, statement.place)
         if dropped.is_derived:
-            self.queries = [query for query in self.queries if query.target != dropped]
+            self._end([query for query in self.queries if query.target == dropped])
 
     def check(self) -> None:
         """Move paused queries to `waiting`. Raises SqlError if a dropped source is used and was not declared again.

@@ -13,7 +13,7 @@ from forebay.partitioner import Partitioner
 from forebay.stores.binding import Store
 from forebay.stores.event_ids import PREFIX as EVENT_IDS
 from forebay.stores.event_ids import merge_rows
-from forebay.stores.internal import FILLED, KINDS, PARKED, PARKED_TIMES, TIMERS
+from forebay.stores.internal import FILLED, FILLED_TOPIC, KINDS, PARKED, PARKED_TIMES, TIMERS
 from forebay.stores.keys import WIDTH, unpack_time
 from forebay.stores.layout import OWN
 from forebay.stores.layouts import PREFIX as LAYOUTS
@@ -200,12 +200,16 @@ def merge_filled(one: bytes, other: bytes) -> bytes:
         known = [record[store] for record in read if store in record]
         # A task whose record lacks a store got its first rows while the topology did not have the store.
         is_missed = len(known) < len(read) or any("missed" in state for state in known)
-        states[store] = {"missed": True} if is_missed else known[0]
+        if not is_missed:
+            states[store] = known[0]
+        elif not store.startswith(FILLED_TOPIC):  # a topic gets all rows again
+            states[store] = {"missed": True}
     filling = [store for record in read for store, state in record.items() if "sent" in state]
     if filling:
+        what = f"the {filling[0]}" if filling[0].startswith(FILLED_TOPIC) else f"the store {filling[0]}"
         raise NotSpreadable(
-            f"the store {filling[0]} was added and has not got all rows of its table: let the job run until its "
-            "log says that the store has them, and rescale it then"
+            f"{what} was added and has not got all rows of its table: let the job run until its log says that it has "
+            "them, and rescale it then"
         )
     return json.dumps(states, ensure_ascii=False, sort_keys=True).encode()
 
