@@ -22,6 +22,7 @@ from forebay.serde.json_format import json_of
 from forebay.stores.internal import FILLED
 from forebay.testing import TestDriver
 from forebay.time.windows import tumbling
+from tests.states import state_of
 
 Add = Callable[[Topology, Any, Any], Any]
 KEYS, GROUPS = [f"k{number}" for number in range(9)], ["g", "h", "i"]
@@ -118,14 +119,6 @@ def driver_of(add: Add | None, tasks: int = 2, **options: Any) -> TestDriver:
     return TestDriver(job(NoSettings, lambda _: topology), tasks=tasks)
 
 
-def left_by(driver: TestDriver) -> dict[Any, Any]:
-    return {
-        task.place: (list(task.table.scan(b"")), task.position)
-        for sub_topology in driver.sub_topologies
-        for task in sub_topology.state_tasks
-    }
-
-
 def changes(rng: random.Random, count: int, begin: int) -> list[tuple[str, str, Sale | None, int]]:
     def row() -> Sale | None:
         return None if rng.random() < 0.2 else Sale(rng.choice(GROUPS), rng.randrange(1, 99))
@@ -157,7 +150,7 @@ def test_an_added_store_has_the_rows_of_its_table(
     old.pipe_all(before)
     for record in after:
         new._append(*record, None)
-    new.restore(left_by(old))
+    new.restore(state_of(old))
     whole.pipe_all([*before, *after])
     assert values_of(new) == values_of(whole)
     assert not new.errors
@@ -195,7 +188,7 @@ def test_a_failed_commit_sends_no_row_twice(failing: int, monkeypatch: pytest.Mo
     for record in after:
         new._append(*record, None)
     with pytest.raises(Interrupted):
-        new.restore(left_by(old))
+        new.restore(state_of(old))
     new.pipe_all([])
     whole.pipe_all([*before, *after])
     assert values_of(new) == values_of(whole)
@@ -212,7 +205,7 @@ def test_a_row_that_fails_is_reported_and_the_others_are_sent() -> None:
 
     old, new = driver_of(None, tasks=1), driver_of(add, tasks=1)
     old.pipe_all([("one", f"k{number}", Sale("g", number), number) for number in range(5)])
-    new.restore(left_by(old))
+    new.restore(state_of(old))
     assert values_of(new) == {"g": 4}
     assert [(failure.key, failure.headers["error.class"]) for failure in new.errors] == [(b"k2", "ValueError")]
 
@@ -220,7 +213,7 @@ def test_a_row_that_fails_is_reported_and_the_others_are_sent() -> None:
 def edited_driver(add: Add | None, old: TestDriver, tasks: int = 1) -> TestDriver:
     """Return the driver of an edited topology with the rows and positions of another driver."""
     new = driver_of(add, tasks)
-    new.restore(left_by(old))
+    new.restore(state_of(old))
     return new
 
 
@@ -307,7 +300,7 @@ def driver_with_added(add: Callable[[Any], Any]) -> TestDriver:
     """Return a driver with an additional operator on windows that have rows already."""
     old, new = with_windows(None), with_windows(add)
     old.pipe_all([("s", "a", 1, 1), ("s", "a", 1, 15)])
-    new.restore(left_by(old))
+    new.restore(state_of(old))
     return new
 
 
@@ -367,7 +360,7 @@ def without_records(driver: TestDriver) -> dict[Any, Any]:
     """Return what a release left that recorded nothing."""
     return {
         place: ([row for row in rows if not row[0].startswith(FILLED)], position)
-        for place, (rows, position) in left_by(driver).items()
+        for place, (rows, position) in state_of(driver).items()
     }
 
 
@@ -401,7 +394,7 @@ def test_failed_rows_count_as_failed_records_of_all_rows() -> None:
     old = driver_of(None, tasks=1)
     old.pipe_all([("one", f"k{number}", Sale("g", 1), number) for number in range(2_000)])
     new = driver_of(lambda _t, one, _o: one.group_by(group_of, str).count(store="x"), tasks=1)
-    new.restore(left_by(old))
+    new.restore(state_of(old))
     (task,) = (task for task in new.sub_topologies[0].state_tasks)
     # 200 of 2,000 records and 2,000 rows, scaled down to the latest 1,000, of which 1,000 were known before.
     assert (task.position.recent.records, task.position.recent.errors) == (1_000, 200 * 1_000 // 3_000)
@@ -413,7 +406,7 @@ def test_a_run_with_end_offsets_is_done_only_when_all_rows_are_sent(monkeypatch:
     old.pipe_all([("one", f"k{number}", Sale("g", 1), number) for number in range(9)])
     loop = new._loop
     monkeypatch.setattr(loop, "run", lambda: None)
-    new.restore(left_by(old))
+    new.restore(state_of(old))
     ends = {topic: (loop.topics.partitions[topic][0].end,) for topic in ("one", "other")}
     lease = replace(loop._lease, number=2, until=ends, close_until=20)
     loop._reader.end_here(True)

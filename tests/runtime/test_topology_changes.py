@@ -22,6 +22,7 @@ from forebay.runtime.task.reads import refuse_unknown, task_input
 from forebay.stores.event_ids import id_rows
 from forebay.testing import TestDriver
 from forebay.testing.shown import PipedRecord
+from tests.states import state_of
 
 TOPICS = ("a", "b", "c")
 
@@ -55,19 +56,11 @@ def job_of(names: Sequence[str]) -> Job:
 STATEMENTS = ("n-a", "n-b", "by0-a", "by1-a", "by0-b", "by0-c")
 
 
-def left_by(driver: TestDriver) -> dict[tuple[int, int], object]:
-    return {
-        task.place: (list(task.table.scan(b"")), task.position)
-        for sub_topology in driver.sub_topologies
-        for task in sub_topology.state_tasks
-    }
-
-
 def continue_with(names: Sequence[str], before: TestDriver | None, tasks: int) -> TestDriver:
     """Return a driver of these statements that continues from the state of another driver."""
     driver = TestDriver(job_of(names), tasks=tasks)
     if before is not None:
-        driver.restore(left_by(before))  # type: ignore[arg-type]
+        driver.restore(state_of(before))
     return driver
 
 
@@ -107,7 +100,7 @@ def test_statements_that_are_reordered_added_and_removed_keep_their_state(seed: 
         driver = continue_with(names, driver, tasks)
 
 
-def state_of(name: str, rows: list[tuple[bytes, bytes]], *topics: str, n: int = 5) -> Written:
+def written_state(name: str, rows: list[tuple[bytes, bytes]], *topics: str, n: int = 5) -> Written:
     position = TaskPosition("here", n, ends=tuple((topic, 0, 10) for topic in topics), sub_topology=name)
     return Written(position, lambda prefix: [row for row in rows if row[0].startswith(prefix)])
 
@@ -134,18 +127,18 @@ def test_a_removed_statement_can_be_restored_with_its_state() -> None:
         *id_rows(59_999, 5, [b"X" * 16]),
     ]
     others = [(b"\x01timer\0y\0k", b"d")]
-    before = [state_of("a", [], "a"), state_of("x", own, "x"), state_of("y", others, "y")]
+    before = [written_state("a", [], "a"), written_state("x", own, "x"), written_state("y", others, "y")]
     gone = plan_moves([reader_of("a", "a"), reader_of("y", "y", stores=["y"])], before)
     rows = after(own, gone[1])
     assert dict(others).items() <= dict(rows).items()
     assert not any(key.startswith((b"\x01timer\0win", b"\x01dedupe")) for key, _ in rows)
     there = [
-        state_of("a", [], "a"),
+        written_state("a", [], "a"),
         Written(gone[1].position, lambda prefix: [row for row in rows if row[0].startswith(prefix)]),
     ]
     back = plan_moves(
         [reader_of("a", "a"), reader_of("x", "x", stores=["win"]), reader_of("y", "y", stores=["y"])],
-        [*there, state_of("", [])],
+        [*there, written_state("", [])],
     )
     assert after(rows, back[1]) == sorted(own)
     assert after([], back[2]) == others
@@ -293,7 +286,7 @@ def test_timers_of_a_query_that_is_paused_are_not_those_of_the_query_that_resume
 
 def test_event_ids_of_two_places_that_become_one_are_all_kept() -> None:
     rows = [list(id_rows(59_999, 5, [letter * 16])) for letter in (b"A", b"B")]
-    moves = plan_moves([reader_of("a", "a", "b")], [state_of("a", rows[0], "a"), state_of("b", rows[1], "b")])
+    moves = plan_moves([reader_of("a", "a", "b")], [written_state("a", rows[0], "a"), written_state("b", rows[1], "b")])
     assert sorted(value for _, value in after(rows[0], moves[0])) == [b"A" * 16, b"B" * 16]
 
 

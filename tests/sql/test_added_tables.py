@@ -17,6 +17,7 @@ from forebay.sql.program import program_of
 from forebay.sql.service import NoSettings
 from forebay.stores.internal import FILLED
 from forebay.testing import TestDriver
+from tests.states import state_of
 
 OTHER = "CREATE TABLE o (k STRING PRIMARY KEY, n INT) WITH (KAFKA_TOPIC='o', VALUE_FORMAT='JSON');"
 TABLES = OTHER + "CREATE TABLE t (k {key} PRIMARY KEY, n INT) WITH (KAFKA_TOPIC='t', VALUE_FORMAT='JSON');"
@@ -46,14 +47,6 @@ def driver_of(key: str, added: str = "") -> TestDriver:
 
 
 Sent = tuple[str, bytes, bytes | None, int]
-
-
-def state_of(driver: TestDriver) -> dict[Any, Any]:
-    return {
-        task.place: (list(task.table.scan(b"")), task.position)
-        for sub_topology in driver.sub_topologies
-        for task in sub_topology.state_tasks
-    }
 
 
 def changes(rng: random.Random, key: str, count: int, begin: int = 1) -> list[Sent]:

@@ -13,6 +13,7 @@ from forebay.sql.compile import topology_of
 from forebay.sql.program import program_of
 from forebay.sql.service import NoSettings
 from forebay.testing import TestDriver
+from tests.states import state_of
 
 SOURCES = """
 CREATE STREAM s (k STRING KEY, a STRING, b STRING, v INT, w INT) WITH (KAFKA_TOPIC='s', VALUE_FORMAT='JSON');
@@ -38,13 +39,7 @@ def results_of(before: str, after: str) -> dict[str, Any]:
     send(old, "s", ROW)
     send(old, "s", ROW)
     new = driver_of(after)
-    new.restore(
-        {
-            task.place: (list(task.table.scan(b"")), task.position)
-            for sub_topology in old.sub_topologies
-            for task in sub_topology.state_tasks
-        }
-    )
+    new.restore(state_of(old))
     send(new, "s", ROW)
     assert not new.errors
     return {output.topic: output.value for output in new.outputs}

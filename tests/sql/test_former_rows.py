@@ -14,6 +14,7 @@ from forebay.sql.program import program_of
 from forebay.sql.service import NoSettings
 from forebay.testing import TestDriver
 from tests.sql.driven import Driven
+from tests.states import state_of
 from tests.unread import carry_unread
 
 TABLES = "".join(
@@ -51,13 +52,7 @@ def carry(before: str, after: str) -> TestDriver:
     old, new = driver_of(before), driver_of(after)
     send(old, *ROWS)
     assert old.outputs
-    new.restore(
-        {
-            task.place: (list(task.table.scan(b"")), task.position)
-            for sub_topology in old.sub_topologies
-            for task in sub_topology.state_tasks
-        }
-    )
+    new.restore(state_of(old))
     return new
 
 

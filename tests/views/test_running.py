@@ -23,6 +23,7 @@ from forebay.testing import TestDriver
 from forebay.views import Source, load_views, views_job, views_topology
 from forebay.views.contracts import contracts_of
 from tests.plain import plain
+from tests.states import state_of
 from tests.views.sources import READINGS, Measured, new_record
 
 
@@ -218,11 +219,7 @@ def test_a_view_of_other_columns_is_refused(before: str, after: str, tmp_path: P
 
     old = driver_of(before)
     old.pipe("s-1", new_record(reading=2.5, note="n"))
-    left = {
-        task.place: (list(task.table.scan(b"")), task.position)
-        for sub_topology in old.sub_topologies
-        for task in sub_topology.state_tasks
-    }
+    left = state_of(old)
     driver_of(before).restore(left)
     with pytest.raises(StoreChanged, match=r"store v holds rows of AVRO .* but is declared with AVRO"):
         driver_of(after).restore(left)

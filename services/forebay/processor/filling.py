@@ -2,10 +2,11 @@
 
 An aggregate of a table subtracts the former row when a row changes. If the aggregate was added after the row, it must
 first get the row. The rows are sent some thousand per commit. Until then, the store gets the changes of the rows that
-were sent, and no others: a row that was not sent yet is sent as it is then.
+were sent, and deletions. A row that was not sent yet is sent as it is then. The topic of an added query gets the rows
+of its table in the same way.
 
-The task of the table records which stores have its rows, in a row for each table. A table without such a row was
-written by a release that did not record it. All stores of the topology are then assumed to have its rows.
+The task of the table records which stores and topics have its rows, in a row for each table. A table without such a row
+was written by a release that did not record it. All stores of the topology are then assumed to have its rows.
 """
 
 from __future__ import annotations
