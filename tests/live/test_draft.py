@@ -95,15 +95,41 @@ def test_a_table_that_is_created_again_begins_without_rows(end: str, tmp_path: P
     other = "CREATE TABLE t AS SELECT id, MAX(n) AS n FROM s GROUP BY id;"
     for number, text in enumerate((other, COMPUTED, other), 1):
         history, draft = accept(history, end.replace("T_0", f"T_{number - 1}") + text, tmp_path)
-        assert list(draft.stores) == [f"t-again-{number}"]
+        assert list(draft.stores) == [f"t.{number + 1}"]
     replaced = "CREATE OR REPLACE TABLE t AS SELECT id, MAX(n) AS n FROM s WHERE n > 3 GROUP BY id;"
-    assert list(accept(history, replaced, tmp_path)[1].stores) == ["t-again-3"], "it keeps its rows"
-    assert list(accept(history, COMPUTED.replace("TABLE t", "TABLE u"), tmp_path)[1].stores) == ["t-again-3", "u"]
+    assert list(accept(history, replaced, tmp_path)[1].stores) == ["t.4"], "it keeps its rows"
+    assert list(accept(history, COMPUTED.replace("TABLE t", "TABLE u"), tmp_path)[1].stores) == ["t.4", "u"]
 
 
 def test_a_drop_of_nothing_changes_no_store(tmp_path: Path) -> None:
     _, draft = accept(history_of(tmp_path, DECLARED), "DROP TABLE IF EXISTS t;" + COMPUTED, tmp_path)
     assert list(draft.stores) == ["t"]
+
+
+def test_a_result_is_not_taken_for_another_one_that_was_created_again(tmp_path: Path) -> None:
+    others = COMPUTED.replace("TABLE t", "TABLE t_2") + COMPUTED.replace("TABLE t", "TABLE `T.2`")
+    _, draft = accept(history_of(tmp_path, DECLARED, COMPUTED), "DROP TABLE t;" + COMPUTED + others, tmp_path)
+    assert list(draft.stores) == ["t.2", "t-2", "t-2-2"]
+
+
+def test_an_insert_that_is_created_again_begins_with_new_stores(tmp_path: Path) -> None:
+    other = DECLARED.replace("STREAM s", "STREAM r").replace("='s'", "='r'")
+    insert = "INSERT INTO o SELECT s.id AS id, s.n AS n FROM s JOIN r WITHIN 1 HOUR ON s.id = r.id;"
+    target = DECLARED.replace("STREAM s", "STREAM o").replace("='s'", "='o'")
+    history, before = accept(history_of(tmp_path, DECLARED + other + target), insert, tmp_path)
+    _, after = accept(history, "TERMINATE INSERTQUERY_0;" + insert, tmp_path)
+    assert all(name.startswith("insert-o-") for name in before.stores)
+    assert {name.replace("insert-o-", "insert-o.2-") for name in before.stores} == after.stores.keys()
+
+
+def test_a_history_that_missed_changes_is_not_declared_again(tmp_path: Path) -> None:
+    with_history = "CREATE OR REPLACE TABLE x {} AS SELECT id, n FROM r;"
+    declared = with_history.format("WITH (HISTORY_RETENTION='7 DAYS')")
+    history = history_of(tmp_path, ROWS + OF_ROWS.format("a"), declared, with_history.format(""))
+    with pytest.raises(SqlError, match=r"the store x-history was kept when .*Drop the result and create it again"):
+        accept(history, declared, tmp_path)
+    _, draft = accept(history, "DROP TABLE x;" + declared, tmp_path)
+    assert "x.2-history" in draft.stores
 
 
 def test_all_stores_of_a_query_that_is_created_again_are_new(tmp_path: Path) -> None:
@@ -242,7 +268,7 @@ def test_a_record_of_another_writer_is_named() -> None:
 def test_an_aggregate_of_a_table_that_is_created_again_gets_the_rows_of_the_table(tmp_path: Path) -> None:
     history = history_of(tmp_path, ROWS + OF_ROWS.format("a") + OF_ROWS.format("b"), "DROP TABLE a;")
     _, draft = accept(history, OF_ROWS.format("a"), tmp_path)
-    assert draft.filled.keys() == {"a-again-1", "b"}
+    assert draft.filled.keys() == {"a.2", "b"}
 
 
 def test_a_paused_aggregate_of_a_table_resumes(tmp_path: Path) -> None:

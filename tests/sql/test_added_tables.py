@@ -230,3 +230,18 @@ def test_the_history_of_an_added_table_begins_with_its_rows() -> None:
         return {key: versions[-1] for key, versions in driver.store("x-history").items() if versions[-1][0] is not None}
 
     assert latest(new) == latest(whole) != {}
+
+
+@pytest.mark.parametrize(("former", "later"), [("n > 0", "n > 50"), ("n > 50", "n > 0")])
+def test_copies_of_a_table_that_is_created_again_have_its_rows(former: str, later: str) -> None:
+    results = """
+        CREATE TABLE x1 WITH (KEY_FORMAT='KAFKA') AS SELECT k, n FROM own WHERE {};
+        CREATE TABLE x3 AS SELECT t.k AS k, t.n AS n, x1.n AS m FROM t LEFT JOIN x1 ON t.k = x1.k;
+        CREATE TABLE x AS SELECT ROWKEY, x1.n AS n, j.n AS m FROM x1 FULL OUTER JOIN j ON x1.k = j.k;
+    """
+    drop = "DROP TABLE x; DROP TABLE x3; DROP TABLE x1;"
+    first, whole = driver_of("STRING", results.format(former)), driver_of("STRING", results.format(later))
+    send(ROWS, first, whole)
+    new = driver_of("STRING", results.format(former) + drop + results.format(later))
+    begin(new, state_of(first), [])
+    assert rows_of(new) == rows_of(whole) != {}

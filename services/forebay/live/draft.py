@@ -133,12 +133,20 @@ def check_stores(draft: Draft, history: History, added: Sequence[Statement]) -> 
 
 
 def check_added(draft: Draft, history: History, added: Sequence[Statement]) -> None:
-    """Raise SqlError for an added aggregate or join of a table whose rows it would lack."""
+    """Raise SqlError for an added aggregate or join of a table whose rows or changes it would lack."""
     before = history.changes[-1].stores if history.changes else {}
     for name, filled in draft.filled.items():
         # The stores of a paused query are not those of the job either, but no running query changes its tables.
         if name in before or not _statements_of(name, added):
             continue
+        dropped = [number for number, change in enumerate(history.changes) if name in change.stores][-1:]
+        later = [change.stores for number in dropped for change in history.changes[number + 1 :]]
+        if any(table in stores for stores in later for table in filled.tables):
+            raise SqlError(
+                _place_of(name, added),
+                f"the store {name} was kept when its statement was replaced, but lacks the later changes of the "
+                "table. Drop the result and create it again: it then begins with the table's present rows",
+            )
         if not filled.can_be_added and filled.tables[0] in before:
             raise SqlError(
                 _place_of(name, added),
@@ -223,7 +231,7 @@ def _merge_declared(recorded: str | None, declared: str) -> str:
 def _statements_of(store: str, added: Sequence[Statement]) -> list[CreateAs]:
     def writes(name: str) -> bool:
         result = name.lower().replace("_", "-")
-        return store == result or store.startswith(f"{result}-")
+        return store == result or store.startswith((f"{result}-", f"{result}."))
 
     return [statement for statement in added if isinstance(statement, CreateAs) and writes(statement.name)]
 

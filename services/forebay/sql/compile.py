@@ -32,6 +32,7 @@ from forebay.sql.nodes import (
     with_times,
 )
 from forebay.sql.plan import (
+    RETURNS,
     Aggregated,
     Exploded,
     Filtered,
@@ -76,7 +77,7 @@ class Compiler:
 
     def name(self, text: str) -> str:
         """Return a unique name for a store or a repartition topic."""
-        base = re.sub(r"[^a-z0-9]+", "-", text.lower()).strip("-")
+        base = re.sub(rf"[^a-z0-9{RETURNS}]+", "-", text.lower()).strip("-").replace(RETURNS, ".")
         candidate, number = base, 1
         while candidate in self._names:
             number += 1
@@ -124,13 +125,12 @@ class Compiler:
         """Send rows to the topic of their target, in the formats of the target."""
         target = query.target
         self._reader.write(target)
-        if isinstance(found, Table):
-            # A table that is created over a table with rows writes them to its topic first. An aggregate begins without
-            # rows.
-            is_aggregate = isinstance(readable.base_of(query.step), Aggregated)
-            stream = found.to_stream() if is_aggregate else stream_with_rows(found, query.label, is_topic=True)
-        else:
+        if isinstance(found, Stream):
             stream = found
+        elif isinstance(readable.base_of(query.step), Aggregated):
+            stream = found.to_stream()  # an aggregate begins without rows
+        else:
+            stream = stream_with_rows(found, query.label.replace(RETURNS, "."), is_topic=True)
         node = stream.node
         key, value = sources.formats_of(target)
         if node.key.name == key.name:
@@ -218,7 +218,11 @@ class Compiler:
         rows = self.rows_of(step.source)
         make = sources.row_maker(self._reader.columns(step.source), step.slots, windowed=is_windowed(rows))
         names = [slot.name for slot in step.slots]
-        return map_rows(rows, f"columns of {step.source.name}", tuple(slot.type for slot in step.slots), make, names)
+        # Copies of the rows behind a repartition are named after this node.
+        queries = (*self._program.queries, *self._program.waiting)
+        writing = (query.label for query in queries if query.target == step.source and not query.is_insert)
+        label = f"columns of {next(writing, step.source.name)}".replace(RETURNS, ".")
+        return map_rows(rows, label, tuple(slot.type for slot in step.slots), make, names)
 
     def _rekey(self, step: Rekeyed, name: str) -> Rows:
         rows = self.step(step.parent, name)

@@ -171,6 +171,10 @@ class Projected:
 Step = Scan | Rekeyed | Settled | Filtered | Exploded | Joined | Aggregated | Projected
 
 
+RETURNS = "\0"
+"""Stands before the number of a query that was created again. Names of streams and tables do not contain it."""
+
+
 @dataclass(frozen=True, slots=True)
 class QueryPlan:
     """A persistent query and its target.
@@ -183,7 +187,8 @@ class QueryPlan:
         text: Text of the statement.
         is_insert: Whether the statement is INSERT INTO, which does not create the target.
         place: Place of the statement.
-        ended_before: Number of earlier queries with this target that were dropped or terminated.
+        ended_before: Number of earlier queries with this target that were dropped or terminated; for INSERT INTO, of
+            those that inserted into it.
     """
 
     name: str
@@ -200,10 +205,15 @@ class QueryPlan:
         """The name from which those of the query's stores are made.
 
         It does not contain the query's number. If a statement is added to the file, the stores of the other statements
-        must keep their names. A query that is created again begins with new stores.
+        must keep their names. A query that is created again begins with new stores. The name then ends with RETURNS and
+        a number, so that it is not the name of another result.
         """
-        name = f"insert {self.target.name}" if self.is_insert else self.target.name
-        return f"{name} again {self.ended_before}" if self.ended_before else name
+        return f"{self.base_label}{RETURNS}{self.ended_before + 1}" if self.ended_before else self.base_label
+
+    @property
+    def base_label(self) -> str:
+        """The label of the first such query."""
+        return f"insert {self.target.name}" if self.is_insert else self.target.name
 
     def lines(self, *, typed: bool = False) -> Iterator[str]:
         """Return the plan as lines of text.

@@ -165,7 +165,7 @@ class Program:
     def _append(self, query: QueryPlan) -> None:
         """Add a query. Raises SqlError if the query would read its own output, directly or through other queries."""
         evolution.check_circles(query, self.queries)
-        self.queries.append(query)
+        self.queries.append(replace(query, ended_before=self._ended.get(query.base_label, 0)))
         # An earlier query with this name may have been paused and then dropped.
         self.paused.pop(query.name, None)
         self._numbered += 1
@@ -198,10 +198,7 @@ class Program:
         )
         self._add(target, replaces=statement.or_replace)
         name = f"{'CTAS' if statement.is_table else 'CSAS'}_{statement.name}_{self._numbered}"
-        ended = self._ended.get(target.name, 0)
-        self._append(
-            QueryPlan(name, step, target, relation.is_table, statement.text, place=statement.place, ended_before=ended)
-        )
+        self._append(QueryPlan(name, step, target, relation.is_table, statement.text, place=statement.place))
 
     def _insert(self, statement: InsertInto) -> None:
         target = self.catalog.get(statement.name, statement.place)
@@ -252,8 +249,8 @@ class Program:
 
     def _end(self, ended: Sequence[QueryPlan]) -> None:
         self.queries = [query for query in self.queries if query not in ended]
-        for name in {query.target.name for query in ended if not query.is_insert}:
-            self._ended[name] = self._ended.get(name, 0) + 1
+        for label in {query.base_label for query in ended}:
+            self._ended[label] = self._ended.get(label, 0) + 1
 
     def _drop(self, statement: Command, verb: str, subject: str) -> None:
         if verb == "DROP TYPE":
