@@ -79,6 +79,17 @@ def test_a_job_of_sub_topologies_restores_itself_if_its_checkpoint_is_missing(be
 
 
 @pytest.mark.parametrize("bench", ["user-sessions"], indirect=True)
+def test_a_state_without_rows_is_restored(bench: ServiceBench) -> None:
+    job = bench.job()
+    job.until_commits()
+    job.kill()
+    bench.lose_checkpoint()
+    restoring = bench.job(command="restore")
+    assert restoring.finish() == 0, restoring.text()
+    assert "restored 0 rows" in restoring.text()
+
+
+@pytest.mark.parametrize("bench", ["user-sessions"], indirect=True)
 def test_a_job_that_never_ran_has_nothing_to_restore(bench: ServiceBench) -> None:
     job = bench.job(command="restore")
     assert job.finish() == 1

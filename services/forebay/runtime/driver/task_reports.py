@@ -58,7 +58,8 @@ class TaskReports:
             self.conversions.extend(
                 (f"{self._application}-{item.sub_topology}-{item.task}", text) for text in item.conversions
             )
-        if any(item.restored_rows for item in reported):
+        # A state without rows is restored, too.
+        if any(item.restored_rows or item.restore_seconds for item in reported):
             self.restored = figures
         self.log()
 

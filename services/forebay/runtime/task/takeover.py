@@ -118,9 +118,10 @@ class Takeover:
             # Only now, because during the replay the table has the tag of no commit, so that an interrupted replay does
             # not look complete.
             task.table.apply((), b"" if position is None else position.tag)
-            if tail.keys and not task.position.n:
+            if position is not None and not task.position.n:
                 task.figures.restored_rows = len(task.table)
-                task.figures.restore_seconds = seconds
+                # Not 0, which means that nothing was restored. A state may have no rows.
+                task.figures.restore_seconds = max(seconds, 0.001)
             # Offsets and position are set together. If this attempt fails, the next one reads the tail from these
             # offsets and finds no position there.
             coverage.note(task, tail.offsets)
