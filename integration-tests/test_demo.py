@@ -105,7 +105,7 @@ def first(home: Path, wait_until: Callable[..., None]) -> Iterator[RunningDemo]:
 
 def test_ends_by_itself_after_the_duration(first: RunningDemo) -> None:
     assert first.process.returncode == 0, first.output.read_text()
-    assert all(len(first.figures(service)) > 1 for service in SERVICES)
+    assert all(len(first.figures(service)) >= SECONDS / 2 - 2 for service in SERVICES)
 
 
 @pytest.mark.parametrize("service", SERVICES)
@@ -113,7 +113,7 @@ def test_shows_rates_state_and_bad_events(first: RunningDemo, service: str) -> N
     last = first.figures(service)[-1]
     # How many events a duration has depends on the machine. The second demo waits for a number.
     assert number(last, "rate") > 0
-    assert number(last, "rows") > 0
+    assert number(last, "rows") > 40
     assert number(last, "stored") > number(last, "rate")
     assert number(last, "duplicates") > 0
 

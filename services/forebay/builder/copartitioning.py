@@ -88,13 +88,12 @@ def table_along(graph: Graph, table: Node, name: str, *, is_own: bool = False) -
     node = None if is_own else graph.copies.get(table)
     if node is None:
         versions = versions_of(table)
-        stream = rows.to_stream(table)
+        name = graph.unused_name(name, LONGEST_STORE)
+        stream = rows.to_stream(table, [name])
         if versions is not None:
             # The copy must receive late changes, too. Otherwise a record would be joined with another version than in
             # the original table.
             stream = replace(stream, history=History.KEEPS)
-        name = graph.unused_name(name, LONGEST_STORE)
-        stream = replace(stream, filled=[name])
         # The copy's store has the name of the repartition.
         sent = graph.repartition(graph.add(stream), name)
         repartitioned_table = rows.table(sent, sent.name, None if versions is None else versions.history_retention_ms)

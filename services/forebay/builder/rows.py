@@ -254,13 +254,18 @@ def kept_versions(parent: Node, store: str, history_retention_ms: Duration) -> N
     return node
 
 
-def to_stream(parent: Node) -> Node:
-    """Return the node that forwards a table's changes as a stream: the new value, or null for a deleted row."""
+def to_stream(parent: Node, filled: Sequence[str] = (), *, fills_topic: bool = False) -> Node:
+    """Return the node that forwards a table's changes as a stream: the new value, or null for a deleted row.
+
+    Args:
+        filled, fills_topic: What must get all rows of the table. See Node.
+    """
 
     def make(bound: Bound, out: Flow) -> Made:
         return Made((lambda key, change, timestamp, ctx: out(key, change.new, timestamp, ctx),))
 
-    return replace(_node("to stream", parent, parent.value, make), asks_old=False)
+    node = _node("to stream", parent, parent.value, make)
+    return replace(node, asks_old=False, filled=[*filled], fills_topic=fills_topic)
 
 
 def _node(name: str, parent: Node, value: Format[Any], make: Callable[[Bound, Flow], Made], **more: Any) -> Node:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 from typing import Any, Generic, TypeVar
 
 from forebay.builder import foreign, processors, regrouping, rows, suppression
@@ -266,7 +265,7 @@ class Table(Generic[K, V]):
 
         def to_copy(trial: Graph) -> tuple[Node, Node]:
             copy = derived_store(store, "right")
-            along = trial.repartition(trial.add(replace(rows.to_stream(right), filled=[copy])), f"{store}-right")
+            along = trial.repartition(trial.add(rows.to_stream(right, [copy])), f"{store}-right")
             return subscribed_to(trial, trial.add(rows.table(along, copy, None)))
 
         subscribed, right = first_that_runs(graph, [lambda trial: subscribed_to(trial, right), to_copy])

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
-from typing import Any
+from typing import NamedTuple
 
 from confluent_kafka import TopicPartition
 from prometheus_client import generate_latest
@@ -61,36 +62,35 @@ class ReportReader:
         return reports_of(self._groups.read(control_group(application), topics))
 
 
+class _Report(NamedTuple):
+    figures: TaskFigures
+    lease: HeldLease | None
+    run: str
+    trouble: str
+
+
 def reports_of(places: list[TopicPartition]) -> Reports:
     """Return the reports in the offset metadata of a control group.
 
-    Reports of earlier runs are left out, because tasks that a job no longer has leave their last report for ever.
+    Reports of earlier runs are left out: if a job no longer has a task, the last report of the task remains.
     """
-    items: list[tuple[dict[str, Any], TaskFigures]] = []
-    for place in places:
-        if not place.metadata:
-            continue
-        try:
-            report = json.loads(place.metadata)
-            item = TaskFigures.from_json(report["figures"])
-            _lease_of(report)
-        except (ValueError, KeyError, TypeError):
-            continue  # a report of another release, in another format
-        items.append((report, item))
-    if not items:
-        return Reports()
-    newest, _ = max(items, key=lambda pair: _lease_of(pair[0]).planned_ms)
-    items = [(report, item) for report, item in items if report.get("run") == newest.get("run")]
+    reports = [report for place in places if place.metadata for report in _decode(place.metadata)]
+    newest = max(reports, key=lambda report: report.lease.planned_ms if report.lease else -1, default=None)
+    current = [report for report in reports if newest is not None and report.run == newest.run]
     return Reports(
-        tuple(sorted((item for _, item in items), key=lambda item: (item.sub_topology, item.task))),
-        next((report["trouble"] for report, _ in items if report.get("trouble")), ""),
-        {(item.sub_topology, item.task): _lease_of(report) for report, item in items if "lease" in report},
+        tuple(sorted((report.figures for report in current), key=lambda item: (item.sub_topology, item.task))),
+        next((report.trouble for report in current if report.trouble), ""),
+        {(report.figures.sub_topology, report.figures.task): report.lease for report in current if report.lease},
     )
 
 
-def _lease_of(report: Mapping[str, Any]) -> HeldLease:
-    lease = report.get("lease", {"number": -1, "planned": -1})
-    return HeldLease(lease["number"], lease["planned"])
+def _decode(metadata: str) -> Iterator[_Report]:
+    """Yield the report, or nothing if it is one of another release in another format."""
+    with suppress(ValueError, KeyError, TypeError):
+        report = json.loads(metadata)
+        lease = HeldLease(report["lease"]["number"], report["lease"]["planned"]) if "lease" in report else None
+        figures = TaskFigures.from_json(report["figures"])
+        yield _Report(figures, lease, report.get("run", ""), report.get("trouble", ""))
 
 
 class ReportedMetrics:

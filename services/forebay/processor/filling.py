@@ -135,7 +135,9 @@ class Fillings:
         }
         left = self._remove_topics(read)
         for name in read.keys() - self._declared.keys():
-            self._recorded[name], self._unwritten[name] = read[name], name in left
+            self._recorded[name] = read[name]
+            if name in left or any("with" in state for state in read[name].values()):
+                self._unwritten[name] = name in left
         for name, fillings in self._declared.items():
             recorded = self._recorded[name] = read.get(name)
             for filling in fillings:

@@ -63,6 +63,8 @@ class Compiler:
         self._made: dict[int, Rows] = {}
         self._keys: dict[str, Format[Any]] = {}
         self._names: set[str] = set()
+        queries = (*program.queries, *program.waiting)
+        self._labels = {query.target: query.shown_label for query in queries if not query.is_insert}
         self.stores: dict[int, str] = {}
         self.readable: dict[str, Readable] = {}
         self._reader = sources.Sources(
@@ -130,7 +132,7 @@ class Compiler:
         elif isinstance(readable.base_of(query.step), Aggregated):
             stream = found.to_stream()  # an aggregate begins without rows
         else:
-            stream = stream_with_rows(found, query.label.replace(RETURNS, "."), is_topic=True)
+            stream = stream_with_rows(found, query.shown_label, is_topic=True)
         node = stream.node
         key, value = sources.formats_of(target)
         if node.key.name == key.name:
@@ -219,10 +221,8 @@ class Compiler:
         make = sources.row_maker(self._reader.columns(step.source), step.slots, windowed=is_windowed(rows))
         names = [slot.name for slot in step.slots]
         # Copies of the rows behind a repartition are named after this node.
-        queries = (*self._program.queries, *self._program.waiting)
-        writing = (query.label for query in queries if query.target == step.source and not query.is_insert)
-        label = f"columns of {next(writing, step.source.name)}".replace(RETURNS, ".")
-        return map_rows(rows, label, tuple(slot.type for slot in step.slots), make, names)
+        label = self._labels.get(step.source, step.source.name)
+        return map_rows(rows, f"columns of {label}", tuple(slot.type for slot in step.slots), make, names)
 
     def _rekey(self, step: Rekeyed, name: str) -> Rows:
         rows = self.step(step.parent, name)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 from typing import Any, overload
 
 from forebay.builder.keys import Windowed, reader_of_rows, writer_of_rows
@@ -44,8 +43,7 @@ def stream_with_rows(table: Table[Any, Any], name: str, *, is_topic: bool = Fals
     Args:
         name: Name of the store that gets the rows, or of the query whose topic gets them.
     """
-    node = replace(to_stream(table.node), filled=[name], fills_topic=is_topic)
-    return Stream(table.graph, table.graph.add(node))
+    return Stream(table.graph, table.graph.add(to_stream(table.node, [name], fills_topic=is_topic)))
 
 
 def rows_of_table(parent: Node, name: str, into: Format[Any], make_row: MakeRow) -> Node:

@@ -211,6 +211,11 @@ class QueryPlan:
         return f"{self.base_label}{RETURNS}{self.ended_before + 1}" if self.ended_before else self.base_label
 
     @property
+    def shown_label(self) -> str:
+        """The label as a part of names that are not those of stores."""
+        return self.label.replace(RETURNS, ".")
+
+    @property
     def base_label(self) -> str:
         """The label of the first such query."""
         return f"insert {self.target.name}" if self.is_insert else self.target.name

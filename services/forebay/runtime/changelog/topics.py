@@ -146,6 +146,11 @@ def former_topics(application: str, sub_topologies: int, existing: Iterable[str]
     return tuple(internal_topic(application, number) for number in numbers if number >= sub_topologies)
 
 
+def is_internal(application: str, topic: str) -> bool:
+    """Return whether a topic has the name of a changelog or a repartition topic of an application."""
+    return re.fullmatch(rf"{re.escape(application)}-(\d+-task|.+-changelog|.+-repartition)", topic) is not None
+
+
 def repartition_topic(application: str, name: str) -> str:
     """Return the name of a repartition's topic."""
     return f"{application}-{name}-repartition"

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import time
 from collections.abc import Mapping, Sequence
 from contextlib import closing
@@ -16,6 +15,7 @@ from forebay.kafka.committed_offsets import read_committed
 from forebay.kafka.identities import marker_group
 from forebay.kafka.partition_ends import partition_ends
 from forebay.kafka.settings import KafkaSettings
+from forebay.runtime.changelog.topics import is_internal
 
 _SECONDS = 5.0
 _COUNTED = 1_000
@@ -92,7 +92,6 @@ def read_inputs(kafka: KafkaSettings, application: str) -> list[str]:
 
     Inputs of earlier statements, which the job no longer reads, are among them.
     """
-    is_own = re.compile(rf"{re.escape(application)}-(.+-repartition|.+-changelog|\d+-task)")
     with closing(Consumer(kafka.consumer(**{"group.id": marker_group(application)}))) as consumer:
         try:
             topics = consumer.list_topics(timeout=_SECONDS).topics
@@ -100,7 +99,7 @@ def read_inputs(kafka: KafkaSettings, application: str) -> list[str]:
                 TopicPartition(name, number)
                 for name, topic in topics.items()
                 for number in topic.partitions
-                if not is_own.fullmatch(name)
+                if not is_internal(application, name)
             ]
             committed = read_committed(consumer, places, _SECONDS)
         except KafkaException as error:
