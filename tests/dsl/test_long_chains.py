@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import sys
+from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -11,6 +13,25 @@ from forebay.builder.notebook_view import NoSettings
 from forebay.testing import TestDriver
 
 STEPS = 600
+
+
+@pytest.fixture(autouse=True)
+def _limit_of_other_tests() -> Iterator[None]:
+    """The limit of recursion is the process's, so other tests would see it."""
+    before = sys.getrecursionlimit()
+    yield
+    sys.setrecursionlimit(before)
+
+
+def test_an_ordinary_job_leaves_python_s_limit_alone() -> None:
+    before = sys.getrecursionlimit()
+    topology = Topology()
+    rows: Any = topology.stream("i", int)
+    for _ in range(30):
+        rows = rows.map_values(lambda _, number: number + 1, int)
+    rows.to("o")
+    TestDriver(job(NoSettings, lambda _: topology), tasks=1)
+    assert sys.getrecursionlimit() == before
 
 
 @pytest.mark.parametrize("is_table", [True, False])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 from collections.abc import Callable
 from decimal import Context, Decimal
 from typing import Any
@@ -231,10 +232,23 @@ def test_types_that_use_each_other_are_refused_once_they_are_too_many(is_cyclic:
         avro_column(json.dumps(kind))
 
 
-def test_types_that_are_nested_too_deeply_are_refused() -> None:
-    text = '{"type": "object", "properties": {"a": ' * 500 + '{"type": "integer"}' + "}}" * 500
-    with pytest.raises(SchemaNotSupported, match="types within types"):
-        Decoding("json_schema", text, "orders-value").column()
+@pytest.mark.parametrize("limit", [1_000, 5_000])
+@pytest.mark.parametrize("levels", [100, 500])
+def test_types_that_are_nested_too_deeply_are_refused(levels: int, limit: int) -> None:
+    text = '{"type": "object", "properties": {"a": ' * levels + '{"type": "integer"}' + "}}" * levels
+    before = sys.getrecursionlimit()
+    sys.setrecursionlimit(max(before, limit))
+    try:
+        with pytest.raises(SchemaNotSupported, match="more than 100 levels deep"):
+            Decoding("json_schema", text, "orders-value").column()
+    finally:
+        sys.setrecursionlimit(before)
+
+
+def test_a_type_may_have_100_levels() -> None:
+    text = '{"type": "object", "properties": {"a": ' * 99 + '{"type": "integer"}' + "}}" * 99
+    column = Decoding("json_schema", text, "orders-value").column()
+    assert column.kind.simpleString().count("struct") == 99
 
 
 def test_a_json_schema_that_contains_itself_ends_in_text() -> None:

@@ -27,10 +27,21 @@ from forebay.processor.filling import Filling
 from forebay.processor.resuming import Resuming
 from forebay.stores.binding import Store
 
-_FRAMES = 1_000
-"""Depth of the stack that everything else may need: Python's default."""
 _FRAMES_OF_NODE = 6
 """Depth of the stack that a node may need, with those that count, isolate and fan out."""
+_NODES_OF_DEFAULT = 60
+"""Nodes for which Python's default depth of 1,000 frames suffices, with room for everything else."""
+
+
+def _make_room_for(nodes: Sequence[Node]) -> None:
+    """Raise Python's limit of recursion if a path through the nodes needs it: each node calls the nodes behind it."""
+    depths: dict[Node, int] = {}
+    for node in nodes:
+        depths[node] = 1 + max((depths.get(parent, 0) for parent in node.parents), default=0)
+    further = max(depths.values(), default=0) - _NODES_OF_DEFAULT
+    # The limit is the whole process's, and decides which nested data is refused: most jobs leave it alone.
+    if further > 0:
+        sys.setrecursionlimit(max(sys.getrecursionlimit(), 1_000 + _FRAMES_OF_NODE * further))
 
 
 class CompiledSubTopology(Processor[Any, Any]):
@@ -48,9 +59,7 @@ class CompiledSubTopology(Processor[Any, Any]):
         self.component = component
         self._figures = figures
         self.nodes = component.nodes
-        # Each node calls the nodes behind it, so the stack is as deep as the longest path.
-        deepest = _FRAMES + _FRAMES_OF_NODE * len(self.nodes)
-        sys.setrecursionlimit(max(sys.getrecursionlimit(), deepest))
+        _make_room_for(self.nodes)
         horizon = max((node.horizon_ms for node in self.nodes), default=0)
         # A task has one wall-clock interval. The greatest common divisor is the longest one that meets every
         # processor's interval.

@@ -18,8 +18,9 @@ MOST_DIGITS = 38
 # Python's default context rounds to 28 digits.
 _shift = Context(prec=MOST_DIGITS, Emin=MIN_EMIN, Emax=MAX_EMAX).scaleb
 
-
 _MOST_COLUMNS = 10_000
+MOST_LEVELS = 100
+"""Most types within types. It doesn't depend on Python's limit of recursion, which long topologies raise."""
 
 
 class ColumnCount:
@@ -58,6 +59,26 @@ class Column(NamedTuple):
     kind: spark.DataType
     convert: Convert | None = None
     is_nullable: bool = False
+
+
+def has_too_many_levels(kind: spark.DataType) -> bool:
+    """Return whether a type has types within types more than MOST_LEVELS levels deep."""
+    level: list[spark.DataType] = [kind]
+    for _ in range(MOST_LEVELS):
+        level = [inner for outer in level for inner in _inner_types(outer)]
+    return bool(level)
+
+
+def _inner_types(kind: spark.DataType) -> list[spark.DataType]:
+    match kind:
+        case spark.StructType():
+            return [field.dataType for field in kind.fields]
+        case spark.ArrayType():
+            return [kind.elementType]
+        case spark.MapType():
+            return [kind.valueType]
+        case _:
+            return []
 
 
 def struct(fields: list[tuple[str, Column]]) -> Column:

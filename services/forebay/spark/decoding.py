@@ -17,7 +17,7 @@ from forebay.serde.framing import HEADER_BYTES, schema_id_of
 from forebay.serde.generic import GenericDecoder
 from forebay.serde.subjects import AVRO, JSON_SCHEMA, PROTOBUF
 from forebay.spark.avro_columns import avro_column
-from forebay.spark.columns import Column
+from forebay.spark.columns import MOST_LEVELS, Column, has_too_many_levels
 from forebay.spark.errors import OptionError, SchemaNotSupported
 from forebay.spark.json_columns import json_column, json_reader
 from forebay.spark.protobuf_columns import ProtobufDecoder, protobuf_column
@@ -60,12 +60,15 @@ class Decoding:
     def column(self) -> Column:
         """Return the column of the DataFrame. Raises SchemaNotSupported."""
         try:
-            return self._column()
+            column = self._column()
         except RecursionError:
+            column = None
+        if column is None or has_too_many_levels(column.kind):
             raise SchemaNotSupported(
-                f"the schema of {self.subject} has types within types more than 100 levels deep: read it with "
-                "valueFormat=bytes (or keyFormat=bytes), and decode what you need"
-            ) from None
+                f"the schema of {self.subject} has types within types more than {MOST_LEVELS} levels deep: read it "
+                "with valueFormat=bytes (or keyFormat=bytes), and decode what you need"
+            )
+        return column
 
     def _column(self) -> Column:
         match self.format:
