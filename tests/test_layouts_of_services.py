@@ -6,6 +6,8 @@ import os
 import subprocess
 import sys
 
+import pytest
+
 PRINT = """
 from forebay.catalog import all_services
 from forebay.job import load_job
@@ -29,6 +31,7 @@ def layouts_with(seed: str) -> list[str]:
     ).stdout.splitlines()
 
 
+@pytest.mark.long
 def test_a_restart_finds_what_it_recorded() -> None:
     layouts = layouts_with("1")
     assert len(layouts) > 10

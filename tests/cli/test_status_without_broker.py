@@ -44,6 +44,7 @@ def test_a_lag_that_can_t_be_read_is_unknown(error: Exception, tmp_path: Path, m
     def refuse(*_: object) -> dict[str, int]:
         raise error
 
+    monkeypatch.setattr(job_status, "read_inputs", lambda *_: ["orders"])
     monkeypatch.setattr(job_status, "read_lag", refuse)
     monkeypatch.setattr(job_status, "TopicAdmin", NoTopics)
     monkeypatch.setattr(job_status, "ReportReader", lambda _groups: NoReports())

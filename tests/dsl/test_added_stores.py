@@ -135,7 +135,7 @@ def values_of(driver: TestDriver) -> dict[Any, Any]:
     return {key: value for key, value in values.items() if value}
 
 
-@pytest.mark.parametrize("seed", range(6))
+@pytest.mark.parametrize("seed", [0, *(pytest.param(seed, marks=pytest.mark.long) for seed in range(1, 6))])
 @pytest.mark.parametrize("options", TABLES)
 @pytest.mark.parametrize("added", ADDED)
 def test_an_added_store_has_the_rows_of_its_table(

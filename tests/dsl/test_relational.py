@@ -5,10 +5,13 @@ from __future__ import annotations
 from collections import defaultdict
 from itertools import islice
 
+import pytest
+
 from forebay.testing import TestDriver
 from tests.dsl import relational
 
 
+@pytest.mark.long
 def test_both_joins_have_the_expected_rows() -> None:
     driver, sent = TestDriver(relational.JOB, tasks=relational.TASKS), list(islice(relational.records(), 1_500))
     for topic, key, value, at in sent:

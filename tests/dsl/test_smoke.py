@@ -6,11 +6,14 @@ from collections import defaultdict
 from itertools import islice
 from typing import Any
 
+import pytest
+
 from forebay.partitioner import partition_of
 from forebay.testing import TestDriver
 from tests.dsl import smoke
 
 
+@pytest.mark.long
 def test_all_outputs_have_the_expected_values() -> None:
     driver, sent = TestDriver(smoke.JOB, tasks=smoke.TASKS), list(islice(smoke.records(), 900))
     closing = {partition_of(key.encode(), smoke.TASKS): key for key in map(str, range(50))}

@@ -140,6 +140,7 @@ class Bench:
 
     def __post_init__(self) -> None:
         self.loops: dict[Any, Any] = {} if self.loop is None else {GROUP: self.loop}
+        self.monkeypatch.setattr(leases, "_WAIT_SECONDS", 0.001)
         self.monkeypatch.setattr(leases, "recall_matches", lambda spec: None)
         self.monkeypatch.setattr(leases, "look_again", lambda application: None)
         self.process = Process(self.loops, self.control, self.executor)
