@@ -52,4 +52,6 @@ class BuiltLogic(NewInEachCall):
 
     def __call__(self, settings: Any) -> CompiledSubTopology:
         topology, parts = self._built.build(settings)
-        return CompiledSubTopology(parts[self._number], topology.close_idle_after_ms, topology.figures)
+        return CompiledSubTopology(
+            parts[self._number], topology.close_idle_after_ms, topology.figures, topology.has_ended
+        )

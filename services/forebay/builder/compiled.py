@@ -48,16 +48,21 @@ class CompiledSubTopology(Processor[Any, Any]):
     """The processor that runs the nodes of one sub-topology.
 
     Args:
-        close_idle_after_ms, figures: See Topology.
+        close_idle_after_ms, figures, has_ended: See Topology.
     """
 
     wall_clock_interval_ms: int
 
     def __init__(
-        self, component: Component, close_idle_after_ms: int, figures: Callable[[], Mapping[str, float]] = dict
+        self,
+        component: Component,
+        close_idle_after_ms: int,
+        figures: Callable[[], Mapping[str, float]] = dict,
+        has_ended: Callable[[str], bool] | None = None,
     ) -> None:
         self.component = component
         self._figures = figures
+        self.has_ended = has_ended
         self.nodes = component.nodes
         _make_room_for(self.nodes)
         horizon = max((node.horizon_ms for node in self.nodes), default=0)

@@ -46,6 +46,8 @@ class Topology(Shown):
         self.close_idle_after_ms = ms_of(close_idle_after_ms)
         self.figures: Callable[[], Mapping[str, float]] = dict
         """Function that returns the counters of the topology's functions (see Processor.figures)."""
+        self.has_ended: Callable[[str], bool] | None = None
+        """Function that returns whether a store's rows are deleted, because nothing can declare the store again."""
 
     @overload
     def stream(

@@ -68,7 +68,7 @@ class History:
 
     @property
     def stores(self) -> dict[str, str]:
-        """The last declaration of each store, including stores of dropped statements, whose rows are kept."""
+        """The last declaration of each store, including stores of dropped statements."""
         return {name: declared for change in self.changes for name, declared in change.stores.items()}
 
     def extend(self, change: Change) -> History:

@@ -9,9 +9,7 @@ from forebay.kafka.admin import TopicAdmin
 from forebay.kafka.settings import KafkaSettings
 from forebay.live.log import statements_topic
 from forebay.runtime.errors import StopJob
-
-_VARIABLE = "FOREBAY_ENGINE"
-"""Environment variable with the engine that started a job, which the job's process inherits."""
+from forebay.sql.service import ENGINE
 
 
 class NameOfEngine(StopJob):
@@ -20,7 +18,7 @@ class NameOfEngine(StopJob):
 
 def mark_engine(application: str) -> None:
     """Allow the jobs that this process starts to have the engine's name."""
-    os.environ[_VARIABLE] = application
+    os.environ[ENGINE] = application
 
 
 def check_name(kafka: KafkaSettings, service: Service, application: str) -> None:
@@ -30,7 +28,7 @@ def check_name(kafka: KafkaSettings, service: Service, application: str) -> None
         NameOfEngine: it does. The message contains the remedy. Unavailable: the broker does not answer.
     """
     topic = statements_topic(application)
-    if os.environ.get(_VARIABLE) == application or topic in {own.name for own in service.topics(application)}:
+    if os.environ.get(ENGINE) == application or topic in {own.name for own in service.topics(application)}:
         return
     # Listing all topics needs no right on this topic.
     if topic in TopicAdmin(kafka).names():

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from typing import Any, cast
 
@@ -12,7 +11,7 @@ from forebay.builder.stream import Stream
 from forebay.builder.table import Table
 from forebay.builder.topology import Topology
 from forebay.formats import Format
-from forebay.sql import evolution, joins_compiled, readable, sources
+from forebay.sql import evolution, joins_compiled, readable, sources, store_names
 from forebay.sql.aggregates_compiled import compile_aggregate
 from forebay.sql.catalog import Source
 from forebay.sql.computed import condition_of, row_of
@@ -32,7 +31,6 @@ from forebay.sql.nodes import (
     with_times,
 )
 from forebay.sql.plan import (
-    RETURNS,
     Aggregated,
     Exploded,
     Filtered,
@@ -79,7 +77,7 @@ class Compiler:
 
     def name(self, text: str) -> str:
         """Return a unique name for a store or a repartition topic."""
-        base = re.sub(rf"[^a-z0-9{RETURNS}]+", "-", text.lower()).strip("-").replace(RETURNS, ".")
+        base = store_names.base_of(text)
         candidate, number = base, 1
         while candidate in self._names:
             number += 1
@@ -94,7 +92,7 @@ class Compiler:
                 results = [self._query(query) for query in self._program.queries if query.target == source]
                 self._rows[source] = _merge(results)
             else:
-                self._rows[source] = self._reader.read(source, self.name(f"{source.name} table"))
+                self._rows[source] = self._reader.read(source, self.name(store_names.table_of(source.name)))
         return self._rows[source]
 
     def step_of(self, source: Source) -> Step:

@@ -208,7 +208,7 @@ class QueryPlan:
         must keep their names. A query that is created again begins with new stores. The name then ends with RETURNS and
         a number, so that it is not the name of another result.
         """
-        return f"{self.base_label}{RETURNS}{self.ended_before + 1}" if self.ended_before else self.base_label
+        return label_of(self.base_label, self.ended_before)
 
     @property
     def shown_label(self) -> str:
@@ -232,6 +232,11 @@ class QueryPlan:
         yield f"{self.name}: {kind} {self.target.name} -> topic {self.target.topic}"
         yield f"  columns {', '.join(item for item in (columns, rest) if item)}"
         yield from step_lines(self.step, 1, typed=typed)
+
+
+def label_of(base: str, ended_before: int) -> str:
+    """Return the label of a query, of which `ended_before` earlier ones with the same base label have ended."""
+    return f"{base}{RETURNS}{ended_before + 1}" if ended_before else base
 
 
 def step_lines(step: Step, depth: int = 0, *, typed: bool = False) -> Iterator[str]:

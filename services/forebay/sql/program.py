@@ -67,6 +67,7 @@ class Program:
         paused: Places of the PAUSE statements, by name of the paused query.
         waiting: Paused queries. `check` moves them here from `queries`.
         lookup: Returns the schemas of topics whose columns are not declared.
+        ended: Number of queries that were dropped or terminated, by base label. 0: a source of this name was dropped.
     """
 
     catalog: Catalog = field(default_factory=Catalog)
@@ -80,8 +81,8 @@ class Program:
     paused: dict[str, Place] = field(default_factory=dict)
     waiting: list[QueryPlan] = field(default_factory=list)
     lookup: Lookup = ask
+    ended: dict[str, int] = field(default_factory=dict)
     _numbered: int = 0
-    _ended: dict[str, int] = field(default_factory=dict)
     _dropped: dict[str, SqlError] = field(default_factory=dict)
 
     def copy(self) -> Program:
@@ -98,7 +99,7 @@ class Program:
             variables=Variables(dict(self.variables.values)),
             paused=dict(self.paused),
             waiting=list(self.waiting),
-            _ended=dict(self._ended),
+            ended=dict(self.ended),
             _dropped=dict(self._dropped),
         )
 
@@ -165,7 +166,7 @@ class Program:
     def _append(self, query: QueryPlan) -> None:
         """Add a query. Raises SqlError if the query would read its own output, directly or through other queries."""
         evolution.check_circles(query, self.queries)
-        self.queries.append(replace(query, ended_before=self._ended.get(query.base_label, 0)))
+        self.queries.append(replace(query, ended_before=self.ended.get(query.base_label, 0)))
         # An earlier query with this name may have been paused and then dropped.
         self.paused.pop(query.name, None)
         self._numbered += 1
@@ -250,7 +251,7 @@ class Program:
     def _end(self, ended: Sequence[QueryPlan]) -> None:
         self.queries = [query for query in self.queries if query not in ended]
         for label in {query.base_label for query in ended}:
-            self._ended[label] = self._ended.get(label, 0) + 1
+            self.ended[label] = self.ended.get(label, 0) + 1
 
     def _drop(self, statement: Command, verb: str, subject: str) -> None:
         if verb == "DROP TYPE":
@@ -272,6 +273,7 @@ class Program:
                 raise refused
             self._dropped[subject] = refused
         self.catalog.drop(subject, statement.place)
+        self.ended.setdefault(subject, 0)
         if dropped.is_derived:
             self._end([query for query in self.queries if query.target == dropped])
 

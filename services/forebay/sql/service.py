@@ -27,9 +27,12 @@ from forebay.sql.program import Program, program_of_statements
 from forebay.sql.schemas.inference import Lookup
 from forebay.sql.schemas.lookup import Kept, ask
 from forebay.sql.scripts import Scripts
+from forebay.sql.store_names import has_ended
 from forebay.sql.syntax import Select, Statement
 
 VARIABLE = "FOREBAY_SQL"
+ENGINE = "FOREBAY_ENGINE"
+"""Environment variable with the engine that started a job, which the job's process and Spark's workers inherit."""
 MODULE = "forebay.sql.service"
 PARTITIONS = 4
 """Number of partitions of a topic if no statement specifies it."""
@@ -75,7 +78,10 @@ def job_of(statements: list[Statement], lookup: Lookup = ask) -> Job:
     program = runnable(statements, lookup)
 
     def build(_settings: NoSettings) -> Topology:
-        return Compiler(program).run()
+        topology = Compiler(program).run()
+        # An engine's statements are final. An edit of a file can take a DROP back, so the file's job keeps all rows.
+        topology.has_ended = has_ended(program) if ENGINE in os.environ else None
+        return topology
 
     return replace(job(NoSettings, build, is_shared=True), program=program.copy)
 

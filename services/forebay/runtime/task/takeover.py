@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from forebay.runtime.errors import StateConflict
 from forebay.runtime.protocol.lease import Lease, partitions
 from forebay.runtime.protocol.position import TaskPosition, owner
+from forebay.runtime.task.commit import TaskCommit
 from forebay.runtime.task.coverage import Coverage
+from forebay.runtime.task.ended_stores import deletions
 from forebay.runtime.task.global_tables import purges, without_lost_globals
 from forebay.runtime.task.inputs import TaskInput
 from forebay.runtime.task.moving import PlannedMove, log_moves, planned_moves
@@ -110,8 +112,10 @@ class Takeover:
         for task in self._tasks:
             position = positions[task.place]
             if position is not None:
-                position = without_lost_globals(task, inputs[task.place], position)
-                positions[task.place] = self._purge(task, inputs[task.place], position)
+                item = inputs[task.place]
+                position = without_lost_globals(task, item, position)
+                position = self._commit(task, position, purges(task, item, position))
+                positions[task.place] = self._commit(task, position, deletions(task, position))
         for task, tail in zip(self._tasks, tails, strict=True):
             position = positions[task.place]
             task.dirty.update(tail.keys)
@@ -129,9 +133,9 @@ class Takeover:
         coverage.learn()
         return positions
 
-    def _purge(self, task: StateTask, item: TaskInput, position: TaskPosition) -> TaskPosition:
-        """Delete the rows of global tables that are read from the beginning; return the new position."""
-        for commit in purges(task, item, position):
+    def _commit(self, task: StateTask, position: TaskPosition, commits: Iterable[TaskCommit]) -> TaskPosition:
+        """Commit changes of a task's rows, each before the next one is made; return the new position."""
+        for commit in commits:
             self._producer.commit([commit])
             task.table.apply(commit.result.changes, commit.position.tag)
             task.dirty.update(dict.fromkeys(key for key, _ in commit.result.changes))
