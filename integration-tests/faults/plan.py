@@ -19,7 +19,7 @@ class Kind(Enum):
     WORKER_KILL = "Python worker killed"
     SOURCE_KILL = "source process killed"
     TWO_WORKERS = "two workers of one group"
-    SNAPSHOT_OLD = "all killed, snapshot older than deletes are kept"
+    SNAPSHOT_OLD = "all processes killed, snapshot older than the retention of deletes"
     REPARTITION_PURGED = "worker killed, repartition topic purged"
     MACHINE_KILL = "all processes killed"
     JVM_FREEZE = "JVM frozen"

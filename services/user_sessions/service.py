@@ -6,7 +6,7 @@ from forebay.declaration import declare
 
 SERVICE = declare(
     name="user-sessions",
-    summary="session statistics of each user, after every activity and every idle end",
+    summary="session statistics of each user, after every activity and after each session's end",
     job="user_sessions.job",
     columns="user_sessions.columns",
 )

@@ -24,7 +24,7 @@ def test_all_about_one(capsys: pytest.CaptureFixture[str]) -> None:
     assert run(["services", "user-sessions"]) == 0
     lines = capsys.readouterr().out.splitlines()
     assert lines[:3] == [
-        "user-sessions: session statistics of each user, after every activity and every idle end",
+        "user-sessions: session statistics of each user, after every activity and after each session's end",
         "  reads",
         "    user_activity: UserActivity, 4 partitions",
     ]

@@ -36,7 +36,7 @@ counting: counts words
   sub-topology 0
     reads regions (str)
     reads in (str)
-    [1] table regions <- regions; keeps regions
+    [1] table regions <- regions; stores: regions
     [2] join table regions (inner) <- in, [1]
     [3] select key <- in
     store regions (str): versioned key-value, history 50 ms; changelog shop-regions-changelog
@@ -44,7 +44,7 @@ counting: counts words
     sends str to joined <- [2]
     repartitions str to n <- [3]
   sub-topology n
-    [1] aggregate to long <- n; keeps n
+    [1] aggregate to long <- n; stores: n
     [2] to stream <- [1]
     store n (int): timestamped key-value; changelog shop-n-changelog
     tasks' timers, event ids, indexes: changelog shop-1-task

@@ -40,7 +40,7 @@ pipelines:
     )
     assert run(["ksml", "check", str(file)]) == 0
     out = capsys.readouterr().out
-    assert "  3: Avro keys are written under the schema's id in the registry" in out
+    assert "  3: Avro keys contain the schema's id in the registry" in out
     assert "  3: an .xsd is not read" in out
     assert "  3: the partitioner counts where the topic is written" in out
     assert "  7: the partitioner receives the repartition's name" in out

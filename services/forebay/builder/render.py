@@ -20,7 +20,7 @@ def _lines(picture: Picture) -> Iterator[str]:
         labels = {step.ident: f"[{number}]" for number, step in enumerate(sub_topology.steps, 1)}
         for step in sub_topology.steps:
             origin = ", ".join(labels.get(predecessor, predecessor) for predecessor in step.after)
-            stores = f"; keeps {', '.join(step.stores)}" if step.stores else ""
+            stores = f"; stores: {', '.join(step.stores)}" if step.stores else ""
             yield f"    {labels[step.ident]} {step.label} <- {origin}{stores}"
         for store in sub_topology.stores:
             yield f"    store {store.name} ({store.record}): {store.kind}; {_changelog(store)}"

@@ -236,8 +236,8 @@ class Stream(Joining[K, V]):
 
         Args:
             name: Name of the repartition, unique in the topology.
-            partitions: Number of partitions, at most the number of tasks (Repartitioned.withNumberOfPartitions). 0: as
-                many as there are tasks.
+            partitions: Number of parts into which the records are divided (Repartitioned.withNumberOfPartitions). Task
+                p % tasks processes part p. 0: as many as there are tasks.
             partitioner: Function of key and value that returns a number; the partition is this number modulo the number
                 of partitions. By default, the partition follows from the hash of the key.
         """

@@ -34,7 +34,7 @@ Examples:
   forebay acl user-sessions --principal User:sessions --apply      grant them; needs an administrator's settings
   forebay acl user-sessions --role produce --principal User:shop --apply
 
-Roles: run (the job), restore (with run: rebuild its state from its changelogs), produce (write its inputs),
+Roles: run (the job), restore (`forebay standby`), produce (write its inputs),
 consume (`forebay tail` of its results), operate (topics, reset, store upgrade), query (`forebay queries`),
 console (`forebay console`), replay (`forebay errors replay`). See docs/security.md."""
 )

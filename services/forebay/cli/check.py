@@ -25,7 +25,7 @@ Examples:
 def check(services: tuple[Service, ...], logic: dict[str, str], topics: dict[str, str]) -> None:
     """Load SERVICES' declarations, jobs, settings and contracts, and process their producers' first hundred records.
 
-    This takes about a second, without Spark and Kafka. Mistakes are reported with file and line. `forebay run` does
+    This takes a few seconds, without Spark and Kafka. Mistakes are reported with file and line. `forebay run` does
     the same before it starts.
     """
     if logic and len(services) != 1:

@@ -48,7 +48,12 @@ Examples:
 @service_argument
 @click.option("--application", help="Application id of the job. Default: SERVICE.")
 @click.option("--dry-run", is_flag=True, help="Show what would be sent, and send nothing.")
-@click.option("--from", "begin", type=BeginType(), help="Where the first replay begins. Later replays refuse it.")
+@click.option(
+    "--from",
+    "begin",
+    type=BeginType(),
+    help="Where to begin if the group APPLICATION-replay has no position. Refused if it has one.",
+)
 @click.option(
     "--leave-out", "left_out", multiple=True, metavar="TOPIC", help="Skip the records of a former input permanently."
 )

@@ -65,7 +65,9 @@ _OPTIONS = (
         help="Application id, the prefix of changelogs, groups and transactional ids. Default: SERVICE.",
     ),
     click.option(
-        "--checkpoint", help="Directory or URL of Spark's checkpoint. Default: <home>/checkpoints/<application>."
+        "--checkpoint",
+        help="Directory or URL of the job's checkpoint: Spark's log of leases, and snapshots of the state. Default: "
+        "<home>/checkpoints/<application>.",
     ),
     _number(
         "--tasks", 0, "Number of state tasks, fixed at the first start. 0: as many as the first input has partitions."

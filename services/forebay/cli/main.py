@@ -21,7 +21,9 @@ from forebay.utils.private import private_files
 COMMANDS = {
     "demo": LazyCommand("forebay.cli.demo:demo", "Run platform, producers and jobs, with a live view."),
     "up": LazyCommand("forebay.cli.up:up", "Start the embedded Kafka broker and schema registry."),
-    "down": LazyCommand("forebay.cli.down:down", "Stop them. Data is kept unless --delete-data is used."),
+    "down": LazyCommand(
+        "forebay.cli.down:down", "Stop the embedded broker and registry; keep their data unless --delete-data is used."
+    ),
     "status": LazyCommand("forebay.cli.status:status", "Show the platform's processes and the jobs' states."),
     "services": LazyCommand("forebay.cli.services:services", "List services, or show a service's topics and settings."),
     "new": LazyCommand("forebay.cli.new:new", "Create a new service, ready to run."),

@@ -17,7 +17,8 @@ from forebay.serde.subjects import connect_when_asked
 @click.command(
     epilog="""\b
 Examples:
-  forebay send page_counts_events --key home '{"event_id": "1", "timestamp": 1700000000000, "page": "home"}'
+  forebay send page_counts_events --key ada \
+    '{"event_id": "e-1", "kind": "purchase", "amount": 4.5, "timestamp": 1700000000000}'
   forebay send menu_prices --key pizza --tombstone      deletes the row of a table
 
 The fields are those of the topic's record: `forebay services SERVICE` names its topics. For records in bulk:

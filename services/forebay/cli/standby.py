@@ -59,8 +59,8 @@ def standby(
 ) -> None:
     """Follow SERVICE's changelogs and keep copies of its tasks' tables, until Ctrl-C or SIGTERM.
 
-    A job started with --standby-directory on the same machine begins with these copies, and reads only later changes
-    from its checkpoint.
+    A job that is started with --standby-directory on the same machine loads these copies instead of its
+    snapshots, and then replays only the rest of the changelogs.
     """
     configure_logging(log_format)
     watch_given_folder()

@@ -36,9 +36,9 @@ Examples:
 )
 @click.option("--application", help="Application id, the prefix of the changelogs' names. Default: the service's name.")
 def topology(service: Service, form: str, application: str | None) -> None:
-    """Print a service's sub-topologies, steps, stores, repartitions and topics, changelogs included.
+    """Print a service's sub-topologies, nodes, stores, repartition topics, outputs and changelogs.
 
-    A service written by hand shows one step per sub-topology; its outputs are drawn at its last sub-topology.
+    If the service is written with processors, each sub-topology has one node, and the last one shows the outputs.
     """
     service.topics(application or "")  # refuses an id whose topics Kafka would not take
     picture = picture_of(service, load_job(service.job), application or "")

@@ -53,11 +53,11 @@ class Operation(Enum):
 class Role(Enum):
     """A role of a principal that works with a service.
 
-    RUN: the job. RESTORE: what a job needs in addition to RUN to restore its state from its changelogs, and `forebay
-    standby`. QUERY: `forebay queries`, which needs no group. PRODUCE: the producers of its inputs. CONSUME: readers of
-    its results with `forebay tail`, which needs no group either. OPERATE: `topics`, `reset`, `store upgrade`; in
-    addition to RUN if the command runs the job itself. CONSOLE: `forebay console`, in addition to QUERY for the query
-    servers that it starts. REPLAY: `forebay errors replay`. `forebay rescale` is for administrators.
+    RUN: the job. RESTORE: `forebay standby`. QUERY: `forebay queries`, which needs no group. PRODUCE: the producers of
+    its inputs. CONSUME: readers of its results with `forebay tail`, which needs no group either. OPERATE: `topics`,
+    `reset`, `store upgrade`; in addition to RUN if the command runs the job itself. CONSOLE: `forebay console`, in
+    addition to QUERY for the query servers that it starts. REPLAY: `forebay errors replay`. `forebay rescale` is for
+    administrators.
     """
 
     RUN = "run"
@@ -122,8 +122,8 @@ def rights(service: Service, application: str, role: Role) -> tuple[Right, ...]:
             return (
                 *(_topic(Operation.READ, topic, "its records") for topic in topics),
                 *(_topic(Operation.READ, topic, "its records") for topic in service.own_topics(application, 1)),
-                Right(Operation.DESCRIBE, Resource.GROUP, control_group(application), "what tasks report"),
-                Right(Operation.DESCRIBE, Resource.GROUP, restore_group(application), "how far their restores came"),
+                Right(Operation.DESCRIBE, Resource.GROUP, control_group(application), "reports of the tasks"),
+                Right(Operation.DESCRIBE, Resource.GROUP, restore_group(application), "progress of restores"),
             )
         case Role.REPLAY:
             replayed = replay_group(application)
@@ -134,8 +134,8 @@ def rights(service: Service, application: str, role: Role) -> tuple[Right, ...]:
                     Right(Operation.WRITE, Resource.TOPIC, literal_start(pattern), "the same", prefixed=True)
                     for pattern in service.patterns
                 ),
-                Right(Operation.READ, Resource.GROUP, replayed, "which were sent again"),
-                Right(Operation.WRITE, Resource.TRANSACTIONAL_ID, replayed, "each once"),
+                Right(Operation.READ, Resource.GROUP, replayed, "position of the replay"),
+                Right(Operation.WRITE, Resource.TRANSACTIONAL_ID, replayed, "one transaction for 1,000 records"),
             )
 
 
@@ -166,18 +166,18 @@ def _run(service: Service, application: str) -> tuple[Right, ...]:
     written = [
         *(_topic(Operation.WRITE, topic, "results") for topic in service.outputs),
         _topic(Operation.WRITE, service.errors, "failed records"),
-        _topic(Operation.WRITE, service.late, "records that come too late"),
+        _topic(Operation.WRITE, service.late, "late records"),
         *(_topic(Operation.WRITE, topic, "a store's changelog") for topic in stores),
         *(_topic(Operation.WRITE, topic, "timers, event ids") for topic in sub_topologies),
     ]
     repartitions = service.repartitions(application, 1)
     groups = [
-        (marker_group(application), "where the tasks stand"),
-        (control_group(application), "what driver and workers send each other"),
-        (restore_group(application), "how far reading the changelogs came"),
+        (marker_group(application), "positions of the tasks"),
+        (control_group(application), "messages between driver and workers"),
+        (restore_group(application), "progress of a restore"),
     ]
     return (
-        *(_topic(Operation.READ, topic, "input; committing offsets of it") for topic in service.inputs),
+        *(_topic(Operation.READ, topic, "input, and commits of its offsets") for topic in service.inputs),
         *(Right(Operation.WRITE, Resource.TOPIC, name, _INSERT) for name in _inserted_topics(service)),
         *(
             Right(Operation.READ, Resource.TOPIC, literal_start(pattern), f"inputs that match {pattern}", prefixed=True)
@@ -190,7 +190,9 @@ def _run(service: Service, application: str) -> tuple[Right, ...]:
             for topic in repartitions
             for operation in (Operation.READ, Operation.WRITE, Operation.DELETE)
         ),
-        Right(Operation.DESCRIBE, Resource.TOPIC, rescale_topic(application), "whether `forebay rescale` was cut off"),
+        Right(
+            Operation.DESCRIBE, Resource.TOPIC, rescale_topic(application), "whether a `forebay rescale` is incomplete"
+        ),
         *(Right(Operation.READ, Resource.GROUP, name, why) for name, why in groups),
         Right(
             Operation.WRITE,

@@ -75,8 +75,11 @@ def _of_types(definition: Definition) -> Iterator[tuple[Node, str]]:
 
 
 _TYPES = {
-    ("keyType", "avro"): "Avro keys are written under the schema's id in the registry, and read under that id alone: "
-    "under another, equal keys would lie in other partitions",
+    (
+        "keyType",
+        "avro",
+    ): "Avro keys contain the schema's id in the registry. Keys with another id are refused, because equal "
+    "keys would be in other partitions",
     ("", "xml"): "an .xsd is not read: the content of an element is text",
     ("", "jsonschema"): "plain JSON is read as well as JSON with the id of a schema before it",
 }
@@ -93,11 +96,16 @@ def _of_store(node: Node) -> Iterator[tuple[Node, str]]:
             "out to keep the rows",
         )
     if node.flag("caching"):
-        yield node, "caching: true: of a key's rows in a commit (100 ms) the last one leaves; a stream's records all do"
+        yield (
+            node,
+            "caching: true: output topics receive only the last row of a key in each commit; records of streams are "
+            "not affected",
+        )
     if node.flag("persistent") is False:
         yield (
             node,
-            "persistent: false: rows are in memory; they survive by the changelog, which KSML's do not without logging",
+            "persistent: false: rows are in memory. They survive a restart, because the store has a changelog. In "
+            "KSML, they survive only with logging: true",
         )
 
 
@@ -116,7 +124,7 @@ def _of_topic(node: Node, section: str) -> Iterator[tuple[Node, str]]:
     if node.get("partitioner") is not None:
         yield (
             node.value["partitioner"],
-            "the partitioner counts where the topic is written; nothing asks it where it is read",
+            "the partitioner is used only where the topic is written, not where it is read",
         )
 
 
@@ -137,7 +145,7 @@ def _of_pipeline(node: Node, definition: Definition) -> Iterator[tuple[Node, str
             yield operation, _OF_OPERATIONS[kind]
         if kind == "repartition" and operation.get("numberOfPartitions") is not None:
             words = (
-                "numberOfPartitions is not used: there are as many as tasks"
+                "numberOfPartitions is not used: the repartition topic has one partition per task"
                 if operation.get("partitioner") is None
                 else "the partitioner chooses among numberOfPartitions, which are spread over the job's tasks"
             )

@@ -172,8 +172,8 @@ class TaskContext:
             data = codec.encode(value)
             if len(data) > self._max_bytes:
                 raise EncodeError(
-                    f"an output of {len(data)} bytes is above the limit of {self._max_bytes}: raise max_record_bytes "
-                    "and the output topic's max.message.bytes, or bound the record"
+                    f"an output of {len(data)} bytes is above the limit of {self._max_bytes} (max_record_bytes): "
+                    "make the record smaller"
                 )
             size += len(data)
         if headers:
@@ -186,8 +186,8 @@ class TaskContext:
         if self.output_bytes_left < 0:
             raise EncodeError(
                 f"the outputs of one record or timer take more than {self._max_output_bytes} bytes (max_output_bytes; "
-                f"each output counts as {OUTPUT_BYTES} bytes and its key, value and headers): bound what the logic "
-                "forwards, or raise the limit"
+                f"each output counts as {OUTPUT_BYTES} bytes and its key, value and headers): make the logic forward "
+                "less, or give the worker more memory"
             )
         self.outputs.append(_made(Output, (raw, data, at, to, headers, partition)))
 

@@ -123,7 +123,7 @@ MUTATIONS = (
         Setup("sum", 1, 1, records=80, trouble=0.003, turns=150, late_ends=0.3),
     ),
     Mutation(
-        "A table is trusted only by its tag: checkpoint and commit number",
+        "A table is used only if its tag matches: checkpoint and commit number",
         ((SnapshotWriter, "_fill", lambda self, stored, blocks: True),),
         Setup("sum", 5, 2, records=80, trouble=0.03, turns=200),
     ),
@@ -141,17 +141,17 @@ MUTATIONS = (
         Setup("chain", 5, 2, records=80, trouble=0.01, turns=200),
     ),
     Mutation(
-        "A sender counts as caught up only if it said so since its reader's start, and not long ago",
+        "A sender counts as caught up only if it reported this recently, and since its reader's start",
         ((SenderStream, "has_caught_up", property(lambda self: True)),),
         Setup("rated", 4, 4, 2, records=80, waves=3, trouble=0.02),
     ),
     Mutation(
-        "The driver looks at the unread records before any task sends records of edited formats",
+        "The driver checks unread records before any task sends records of edited formats",
         ((record_formats, "refuse_misread", lambda *_: None),),
         Setup("windows", 2, 2, 2, records=120, trouble=0.001, turns=200, formats=20),
     ),
     Mutation(
-        "The driver looks at all partitions of a topic, also at those of groups that the former version did not open",
+        "The driver checks all partitions of a topic, including those of groups that the previous version did not open",
         ((record_formats, "readings_of_edited", _of_opened_groups),),
         Setup("windows", 2, 2, 2, records=120, trouble=0.001, turns=200, formats=20),
     ),
