@@ -42,7 +42,7 @@ pipelines:
     out = capsys.readouterr().out
     assert "  3: Avro keys contain the schema's id in the registry" in out
     assert "  3: an .xsd is not read" in out
-    assert "  3: the partitioner counts where the topic is written" in out
+    assert "  3: the partitioner is used only where the topic is written" in out
     assert "  7: the partitioner receives the repartition's name" in out
 
 
