@@ -96,7 +96,7 @@ def windowed_aggregate(
         raise TopologyError(
             f"store {store}: sessions can merge, but the fold has no merge function: pass merge= to the Fold"
         )
-    inner, is_final = parents[0].key, emission is Emission.FINAL
+    inner = parents[0].key
     try:
         declared = _declare_store(windows, into, store, ms_of(retention_ms))
         # Create the operators once here, so that a retention that is too short for the windows fails at the line that
@@ -143,7 +143,7 @@ def windowed_aggregate(
         tuple(parents),
         stores=(declared,),
         make=make,
-        view=lambda bound: _view(bound.store(declared), is_final),
+        view=lambda bound: _view(bound.store(declared), emission),
         asks_old=False,
         # A record that extends a session deletes its row and puts another one.
         changes_rows_again=isinstance(windows, SessionWindows),
@@ -227,10 +227,10 @@ def _operator(
     return WindowAggregate(store, windows, fold.initial, fold.add, emission=emission)
 
 
-def _view(store: WindowStore[Any] | SessionStore[Any], is_final: bool) -> InWindows | InSessions:
+def _view(store: WindowStore[Any] | SessionStore[Any], emission: Emission) -> InWindows | InSessions:
     if isinstance(store, SessionStore):
-        return InSessions(store, is_final=is_final)
-    return InWindows(store, is_final=is_final)
+        return InSessions(store, emission)
+    return InWindows(store, is_final=emission is Emission.FINAL)
 
 
 def _word(windows: AnyWindows) -> str:

@@ -27,11 +27,13 @@ class Graph:
         self._topics: dict[str, Node] = {}
         self.copies: dict[Node, Node] = {}
         """Copies of tables that are behind a repartition, by table."""
+        self.stored: dict[Node, Node] = {}
+        """Nodes that store the rows of tables whose rows could not be looked up otherwise, by table."""
 
     def copy(self) -> Graph:
         """Return a graph with the same nodes, to which a plan can be applied for trial."""
         graph = Graph()
-        graph.nodes, graph.copies = [*self.nodes], {**self.copies}
+        graph.nodes, graph.copies, graph.stored = [*self.nodes], {**self.copies}, {**self.stored}
         graph._stores, graph._repartitions, graph._topics = {**self._stores}, {**self._repartitions}, {**self._topics}
         return graph
 

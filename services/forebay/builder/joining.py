@@ -204,7 +204,7 @@ class Joining(Generic[K, V]):
         name = name or self.graph.unused_name(topic_part(f"{table.name}-joined"), LONGEST_REPARTITION)
         sides = (
             Side(self.partition_by_key(name), name),
-            Side(table.node, topic_part(f"{table.name}-along"), is_table=True),
+            Side(table.with_rows(), topic_part(f"{table.name}-along"), is_table=True),
         )
         check_keys(sides[0].node, sides[1].node, f"join {table.name}")
         parent, along = bring_together(self.graph, sides)

@@ -84,7 +84,8 @@ def processor_node(
     def make(bound: Bound, out: Flow) -> Made:
         processor = _bound(bound, make_processor(), parent.key)
         timer = f"process {name}: "
-        rows = reader_of_rows(parent.key), writer_of_rows(key)
+        key_of = reader_of_rows(parent.key)
+        rows = key_of, writer_of_rows(key)
         context: Any = NodeContext(timer, out, *rows, keeps_key, children, writer_of_rows(parent.key))
 
         def flow(key: Any, value: Any, timestamp: int, ctx: Context[Any]) -> None:
@@ -99,7 +100,7 @@ def processor_node(
                 )
 
         def on_timer(fired: Timer, ctx: Context[Any]) -> None:
-            named = Timer(fired.due, fired.name[len(timer) :], fired.key)
+            named = Timer(fired.due, fired.name[len(timer) :], key_of(fired.key) if fired.key else "")
             processor.on_timer(named, context.of_element(ctx, fired.key or None, fired.due))
 
         def on_wall_clock(now: int, ctx: Context[Any]) -> None:

@@ -207,6 +207,11 @@ def _by_key(elements: Sequence[Element]) -> dict[Any, tuple[list[Change[Any] | N
     return changes_by_key
 
 
+def has_rows(node: Node) -> bool:
+    """Return whether the rows of a table can be looked up. A suppressed table has only a buffer of pending updates."""
+    return node.view is not None and (bool(node.stores) or all(map(has_rows, node.parents)))
+
+
 def stored_rows(parent: Node, store: str) -> Node:
     """Return the node that stores a table's rows in a separate store."""
     declared: TimestampedKeyValueStore[Any] = TimestampedKeyValueStore(store, parent.value)

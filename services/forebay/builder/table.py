@@ -21,6 +21,7 @@ from forebay.operators.suppress import Until, UntilWindowCloses, WhenFull
 from forebay.stores.materialized import Materialized, derived_store
 from forebay.time.durations import Duration
 from forebay.time.windows import UnlimitedWindows
+from forebay.utils.names import LONGEST_STORE
 
 K = TypeVar("K")
 V = TypeVar("V")
@@ -236,7 +237,7 @@ class Table(Generic[K, V]):
 
     def _join(self, other: Table[K, Any], joiner: Any, into: Spec[O], kind: Join) -> Table[K, O]:
         check_keys(self.node, other.node, f"join {self.name} and {other.name}")
-        tables = (self._with_old("join"), self.name), (other._with_old("join"), other.name)
+        tables = (self.with_rows(), self.name), (other.with_rows(), other.name)
         sides = [Side(node, topic_part(f"{name}-along"), is_table=True) for node, name in tables]
         left, right = bring_together(self.graph, sides)
         return self._next(rows.join_node(left, right, joiner, format_or_refuse(into), kind))
@@ -255,9 +256,9 @@ class Table(Generic[K, V]):
             raise TopologyError(
                 f"store {store}: a foreign-key join must restore its subscriptions from a changelog: set logging=True"
             )
-        graph, format_, right = self.graph, format_or_refuse(into), other._with_old("join_by_foreign_key")
+        graph, format_, right = self.graph, format_or_refuse(into), other.with_rows()
         key_of = to_rows(right.key, on_keys(self.node.key, foreign_key))
-        left = self._with_old("join_by_foreign_key")
+        left = self.node if self._knows_old else self.with_rows()
 
         def subscribed_to(trial: Graph, table: Node) -> tuple[Node, Node]:
             subscribing = trial.add(foreign.subscribing(left, key_of, table.key, kind, store))
@@ -275,6 +276,16 @@ class Table(Generic[K, V]):
 
     def _next(self, node: Node) -> Table[Any, Any]:
         return Table(self.graph, self.graph.add(node))
+
+    def with_rows(self) -> Node:
+        """Return a node whose rows can be looked up. It stores the rows of a suppressed table under their own name."""
+        if self._knows_old and rows.has_rows(self.node):
+            return self.node
+        stored = self.graph.stored.get(self.node)
+        if stored is None:
+            store = self.graph.unused_name(topic_part(f"{self.name}-rows"), LONGEST_STORE)
+            stored = self.graph.stored[self.node] = self.graph.add(rows.stored_rows(self.node, store))
+        return stored
 
     def _with_old(self, verb: str) -> Node:
         # Without old values, the rows that leave a group can't be subtracted from it.

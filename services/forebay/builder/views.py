@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from forebay.builder.keys import split_row
+from forebay.operators.results import Emission
 from forebay.operators.session import OPEN_FROM
 from forebay.operators.table import TableView
 from forebay.operators.window import CLOSED
@@ -70,18 +71,20 @@ class InSessions:
     """A view of the rows of a session store, by key and session.
 
     Args:
-        is_final: Whether a row is visible only after the final result of its session was emitted.
+        emission: When the results of the sessions are emitted. With FINAL, a row is visible only after that.
     """
 
-    def __init__(self, store: SessionStore[Any], *, is_final: bool = False) -> None:
+    def __init__(self, store: SessionStore[Any], emission: Emission) -> None:
         self._store = store
-        self._is_final = is_final
+        self._emission = emission
 
     def get(self, key: str) -> Stamped[Any] | None:
         text, window = split_row(key)
-        if self._is_final and window.end >= self._store.marks.get(OPEN_FROM, FOREVER):
+        if self._emission is Emission.FINAL and window.end >= self._store.marks.get(OPEN_FROM, FOREVER):
             return None
-        session = self._store.fetch_session(text, window.start, window.end)
+        # The store hides a session 1 ms before it closes, so it would not be seen when its final result is emitted.
+        visible_from = FOREVER if self._emission is Emission.UPDATES else window.end
+        session = self._store.fetch_session(text, window.start, window.end, visible_from)
         return None if session is None else Stamped(session, window.end)
 
 

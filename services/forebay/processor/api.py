@@ -51,11 +51,17 @@ class LateRecord(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Timer:
-    """A timer that is due. `due` is its time in ms of stream time."""
+    """A timer that is due.
+
+    Args:
+        due: Time of the timer, in ms of stream time.
+        name: Name of the timer.
+        key: Key of the timer, of the same type as the record keys; "" for a timer of the whole task.
+    """
 
     due: int
     name: str
-    key: str
+    key: Any
 
 
 class Context(Protocol[O_contra]):

@@ -240,7 +240,8 @@ class TimerMessage:
         return -1
 
     def key(self) -> bytes | None:
-        return self._timer.key.encode()
+        key: str = self._timer.key
+        return key.encode()
 
     def value(self) -> bytes | None:
         return None

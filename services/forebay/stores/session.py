@@ -143,10 +143,17 @@ class SessionStore(Store[V]):
         prefix, bounds = terminate(encode_key(self.name, key)), pack_time(end) + pack_time(start)
         self._remove(prefix + bounds, bounds + prefix)
 
-    def fetch_session(self, key: str, start: int, end: int) -> V | None:
-        """Return the value of the session with exactly this start and end, or None."""
+    def fetch_session(self, key: str, start: int, end: int, open_from: int = FOREVER) -> V | None:
+        """Return the value of the session with exactly this start and end, or None.
+
+        Args:
+            key: Key of the session.
+            start: Timestamp of its first record, in ms.
+            end: Timestamp of its last record, in ms.
+            open_from: Sessions that end at this time or later are visible regardless of the retention.
+        """
         prefix = terminate(encode_key(self.name, key))
-        if end < self._visible(_BEGINNING):
+        if end < min(self._visible(_BEGINNING), open_from):
             return None
         return self._rows.get(prefix + pack_time(end) + pack_time(start))
 
