@@ -26,7 +26,7 @@ def test_the_examples_print_what_the_page_shows(
 
 @pytest.mark.parametrize("kind", [Topology, Stream, Table, GroupedStream, GroupedTable])
 def test_the_page_has_an_example_of_every_verb(kind: type) -> None:
-    internal = {"partition_by_key", "name"}
+    internal = {"partition_by_key", "name", "with_rows"}
     verbs = {name for item in kind.__mro__ for name, member in vars(item).items() if callable(member)}
     shown = {verb for verb in verbs if not verb.startswith("_")} - internal
     missing = [verb for verb in sorted(shown) if f".{verb}(" not in PAGE and f"`{verb}" not in PAGE]

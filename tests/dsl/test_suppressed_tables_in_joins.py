@@ -15,16 +15,16 @@ from forebay.time.windows import tumbling
 WINDOW = tumbling(10)
 
 
-def held(topology: Topology, topic: str) -> Any:
+def held_back(topology: Topology, topic: str) -> Any:
     return topology.table(topic, str, store=topic).suppress(UntilTimeLimit(5), store="held")
 
 
-def closed(topology: Topology, topic: str) -> Any:
+def final_counts(topology: Topology, topic: str) -> Any:
     counts = topology.stream(topic, str).group_by_key().windowed_by(WINDOW).count(store=topic)
     return counts.suppress(UntilWindowCloses(WINDOW), store="held")
 
 
-def counted(topology: Topology, topic: str) -> Any:
+def count(topology: Topology, topic: str) -> Any:
     return topology.stream(topic, str).group_by_key().windowed_by(WINDOW).count(store=topic)
 
 
@@ -33,17 +33,19 @@ def pair(left: object, right: object) -> str:
 
 
 JOINS: dict[str, Callable[[Topology], Any]] = {
-    "a stream": lambda t: t.stream("l", str).left_join(held(t, "r"), pair, str),
+    "a stream": lambda t: t.stream("l", str).left_join(held_back(t, "r"), pair, str),
     "a stream, with mapped rows": lambda t: t.stream("l", str).left_join(
-        held(t, "r").map_values(lambda _, row: row, str), pair, str
+        held_back(t, "r").map_values(lambda _, row: row, str), pair, str
     ),
-    "a table": lambda t: t.table("l", str, store="l").outer_join(held(t, "r"), pair, str).to_stream(),
+    "a table": lambda t: t.table("l", str, store="l").outer_join(held_back(t, "r"), pair, str).to_stream(),
     "on the left": lambda t: (
-        held(t, "r").outer_join(t.table("l", str, store="l"), lambda right, left: f"{left}/{right}", str).to_stream()
+        held_back(t, "r")
+        .outer_join(t.table("l", str, store="l"), lambda right, left: f"{left}/{right}", str)
+        .to_stream()
     ),
     "a foreign key": lambda t: (
         t.table("l", str, store="l")
-        .left_join_by_foreign_key(held(t, "r"), lambda _, row: row, pair, str, store="j")
+        .left_join_by_foreign_key(held_back(t, "r"), lambda _, row: row, pair, str, store="j")
         .to_stream()
     ),
 }
@@ -67,7 +69,7 @@ def test_a_join_sees_a_row_once_it_was_emitted(case: str) -> None:
 @pytest.mark.parametrize("mapped", [False, True])
 def test_windows_that_have_closed_are_joined(*, swapped: bool, mapped: bool) -> None:
     topology = Topology()
-    left, right = closed(topology, "l"), counted(topology, "r")
+    left, right = final_counts(topology, "l"), count(topology, "r")
     left = left.map_values(lambda _, count: count, int) if mapped else left
     if swapped:
         joined = right.outer_join(left, lambda count, final: pair(final, count), str)
@@ -84,7 +86,7 @@ def test_windows_that_have_closed_are_joined(*, swapped: bool, mapped: bool) -> 
 
 def test_two_joins_share_the_stored_rows() -> None:
     topology = Topology()
-    rows = held(topology, "r")
+    rows = held_back(topology, "r")
     for name in ("a", "b"):
         topology.stream(name, str).left_join(rows, pair, str).to("o")
     stores = [store.name for node in topology.graph.nodes for store in node.stores]
