@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
 
+from forebay.processor.batch import BatchResult
 from forebay.runtime.errors import StateConflict
 from forebay.runtime.protocol.lease import Lease, partitions
 from forebay.runtime.protocol.position import TaskPosition, owner
 from forebay.runtime.task.commit import TaskCommit
 from forebay.runtime.task.coverage import Coverage
 from forebay.runtime.task.ended_stores import deletions
+from forebay.runtime.task.former_fillings import adopted_fillings
 from forebay.runtime.task.global_tables import purges, without_lost_globals
 from forebay.runtime.task.inputs import TaskInput
 from forebay.runtime.task.moving import PlannedMove, log_moves, planned_moves
@@ -20,6 +23,7 @@ from forebay.runtime.task.replay import replay_changelogs
 from forebay.runtime.task.snapshot import Place
 from forebay.runtime.task.state_task import StateTask
 from forebay.runtime.task.tail import Tail, complete_tail, foreign
+from forebay.stores.table import Change
 
 
 class Takeover:
@@ -76,6 +80,7 @@ class Takeover:
             marked: what `refuse_foreign` returned.
 
         Raises:
+            StoreChanged: see `adopted_fillings`.
             StateConflict, Unavailable: the next attempt reads the changelogs from the same offsets.
         """
         begun = self._monotonic()
@@ -109,6 +114,7 @@ class Takeover:
             positions[task.place] = check(task, tail)
         if moves:
             self._move(moves)
+        self._adopt(positions, adopted_fillings(self._tasks, former))
         for task in self._tasks:
             position = positions[task.place]
             if position is not None:
@@ -137,10 +143,31 @@ class Takeover:
         """Commit changes of a task's rows, each before the next one is made; return the new position."""
         for commit in commits:
             self._producer.commit([commit])
-            task.table.apply(commit.result.changes, commit.position.tag)
-            task.dirty.update(dict.fromkeys(key for key, _ in commit.result.changes))
+            self._apply(task, commit)
             position = commit.position
         return position
+
+    def _adopt(
+        self,
+        positions: dict[Place, TaskPosition | None],
+        changes: Sequence[tuple[StateTask, list[Change]]],
+    ) -> None:
+        """Commit changes of several tasks in one transaction. A task without a position has no rows yet."""
+        commits = []
+        for task, rows in changes:
+            position = positions[task.place]
+            if position is not None:
+                positions[task.place] = position = replace(position, n=position.n + 1)
+                result = BatchResult(changes=rows)
+                commits.append((task, TaskCommit(task.settings.name, task.sender, result, position, task.changelogs)))
+        if commits:
+            self._producer.commit([commit for _, commit in commits])
+        for task, commit in commits:
+            self._apply(task, commit)
+
+    def _apply(self, task: StateTask, commit: TaskCommit) -> None:
+        task.table.apply(commit.result.changes, commit.position.tag)
+        task.dirty.update(dict.fromkeys(key for key, _ in commit.result.changes))
 
     def _move(self, moves: list[PlannedMove]) -> None:
         """Commit all moves in one transaction, so that after a kill either all rows have moved, or none."""

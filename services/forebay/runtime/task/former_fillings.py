@@ -1,0 +1,101 @@
+"""Records of which stores have a table's rows, if the stores now get them from another table of the topology.
+
+Statements that are added or removed can decide whether a store gets the rows of a table itself or of its copy behind a
+repartition. The record is then in another task.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from forebay.processor.bound_stores import declared_stores
+from forebay.processor.filling import State, fillings_of
+from forebay.runtime.errors import StoreChanged
+from forebay.runtime.task.state_task import StateTask
+from forebay.runtime.task.tail import Tail
+from forebay.stores.internal import FILLED
+from forebay.stores.table import Change, Table, prefix_end
+
+
+@dataclass
+class _Records:
+    """The records of one task's table, by the table whose rows the stores have."""
+
+    task: StateTask | None
+    states: dict[str, dict[str, State]]
+    changed: set[str] = field(default_factory=set)
+
+    def find(self, name: str) -> Iterator[tuple[str, State]]:
+        """Yield (table, state) of a store or topic."""
+        for table, states in self.states.items():
+            if name in states:
+                yield table, states[name]
+
+    @property
+    def changes(self) -> list[Change]:
+        """The changed records as rows."""
+        return [
+            (FILLED + table.encode(), json.dumps(self.states[table], ensure_ascii=False, sort_keys=True).encode())
+            for table in sorted(self.changed)
+        ]
+
+
+def adopted_fillings(tasks: Sequence[StateTask], former: Sequence[Tail]) -> list[tuple[StateTask, list[Change]]]:
+    """Return the changes by which tasks take over the records of tables that the topology no longer has.
+
+    Args:
+        tasks: Tasks of a group.
+        former: Tails of internal changelogs that no longer belong to a sub-topology.
+
+    Raises:
+        StoreChanged: A store has the rows of a table, and would get those of another table in addition.
+    """
+    changes: list[tuple[StateTask, list[Change]]] = []
+    for number in sorted({task.settings.number for task in tasks}):
+        own = [_Records(task, _states_of(task.table)) for task in tasks if task.settings.number == number]
+        others = [_Records(None, _states_of(tail.table)) for tail in former if tail.number == number]
+        if any(records.states for records in (*own, *others)):
+            _adopt(own, [*own, *others])
+        changes += [(one.task, one.changes) for one in own if one.task is not None and one.changed]
+    return changes
+
+
+def _adopt(own: Sequence[_Records], everywhere: Sequence[_Records]) -> None:
+    declared = {
+        store.name for one in own if one.task is not None for _, store in declared_stores(one.task.engine.processor)
+    }
+    for records in own:
+        assert records.task is not None
+        for table, fillings in fillings_of(records.task.engine.processor).items():
+            for filling in fillings:
+                for name in filling.names:
+                    if any(records.find(name)):
+                        continue
+                    found = [one for other in everywhere for one in other.find(name)]
+                    lasting = [of for of, _ in found if of in declared]
+                    if not found:
+                        continue
+                    if not lasting:
+                        records.states.setdefault(table, {})[name] = _safest([state for _, state in found])
+                        records.changed.add(table)
+                    elif filling.uses_old and not filling.is_topic:
+                        raise StoreChanged(
+                            f"{records.task.settings.name}: store {name} has the rows of {lasting[0]}, but would get "
+                            f"those of {table} in addition, because a statement or operator before it was added, moved "
+                            "or changed. Add new statements after the others, or give this store, statement or result "
+                            "another name"
+                        )
+
+
+def _safest(states: Sequence[State]) -> State:
+    """Return the state that is right for all records of a store: that it missed changes, if one of them says so."""
+    return next((state for state in states if "missed" in state), states[0])
+
+
+def _states_of(table: Table) -> dict[str, dict[str, State]]:
+    rows: Iterator[tuple[bytes, bytes]] = iter(table.scan(FILLED, prefix_end(FILLED)))
+    read: Mapping[str, Any] = {row[len(FILLED) :].decode(): json.loads(value) for row, value in rows}
+    return dict(read)
