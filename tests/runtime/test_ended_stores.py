@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from forebay.runtime.task.ended_stores import deleted_rows
+from forebay.runtime.task.ended_stores import row_deletions
 from forebay.runtime.task.orphaned_rows import parked_key
 from forebay.stores.event_ids import PREFIX as EVENT_IDS
 from forebay.stores.internal import FILLED, KINDS, PARKED
@@ -42,7 +42,7 @@ def test_the_rows_of_ended_stores_are_deleted(most: int) -> None:
     filled = {FILLED + b"stays": json.dumps({"stays": {}, "x": {"sent": "k"}}).encode()}
     table.apply(list((KEPT | ENDED | filled).items()), b"")
     sizes = []
-    for changes in deleted_rows(table, lambda store: store == "x", most):
+    for changes in row_deletions(table, lambda store: store == "x", most):
         table.apply(changes, b"")
         sizes.append(len(changes))
     assert dict(table.scan(b"")) == KEPT | {FILLED + b"stays": b'{"stays": {}}'}
@@ -53,7 +53,7 @@ def test_parked_rows_are_deleted_if_the_task_has_no_others() -> None:
     table = MemoryTable()
     parked = {parked_key("removed", row): value for row, value in ENDED.items() if not row.startswith(PARKED)}
     table.apply(list((KEPT | parked).items()), b"")
-    for changes in deleted_rows(table, lambda store: store == "x"):
+    for changes in row_deletions(table, lambda store: store == "x"):
         table.apply(changes, b"")
     assert dict(table.scan(b"")) == KEPT
 
@@ -61,4 +61,4 @@ def test_parked_rows_are_deleted_if_the_task_has_no_others() -> None:
 def test_nothing_is_committed_if_no_store_has_ended() -> None:
     table = MemoryTable()
     table.apply(list(KEPT.items()), b"")
-    assert not list(deleted_rows(table, lambda _: False))
+    assert not list(row_deletions(table, lambda _: False))

@@ -34,13 +34,13 @@ def deletions(task: StateTask, position: TaskPosition) -> Iterator[TaskCommit]:
     if has_ended is None:
         return
     declared = {store.name for _, store in declared_stores(task.engine.processor)}
-    for changes in deleted_rows(task.table, lambda name: name not in declared and has_ended(name)):
+    for changes in row_deletions(task.table, lambda name: name not in declared and has_ended(name)):
         position = replace(position, n=position.n + 1)
         result = BatchResult(changes=changes)
         yield TaskCommit(task.settings.name, task.sender, result, position, task.changelogs)
 
 
-def deleted_rows(table: Table, has_ended: HasEnded, most: int | None = None) -> Iterator[list[Change]]:
+def row_deletions(table: Table, has_ended: HasEnded, most: int | None = None) -> Iterator[list[Change]]:
     """Yield changes that delete the rows of ended stores, at most `most` at once.
 
     The records of the stores' declarations go last, so that an interrupted deletion is continued.

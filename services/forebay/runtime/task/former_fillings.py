@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from forebay.processor.bound_stores import declared_stores
-from forebay.processor.filling import State, fillings_of
+from forebay.processor.filling import Filling, State, fillings_of
 from forebay.runtime.errors import StoreChanged
 from forebay.runtime.task.state_task import StateTask
 from forebay.runtime.task.tail import Tail
@@ -35,6 +35,22 @@ class _Records:
                 yield table, states[name]
 
     @property
+    def name(self) -> str:
+        """Name of the task."""
+        return "" if self.task is None else self.task.settings.name
+
+    def list_new(self) -> list[tuple[str, Filling, str]]:
+        """Return (table, filling, name) of the stores and topics behind the task's tables that no record names."""
+        declared = {} if self.task is None else fillings_of(self.task.engine.processor)
+        return [
+            (table, filling, name)
+            for table, fillings in declared.items()
+            for filling in fillings
+            for name in filling.names
+            if not any(self.find(name))
+        ]
+
+    @property
     def changes(self) -> list[Change]:
         """The changed records as rows."""
         return [
@@ -43,7 +59,7 @@ class _Records:
         ]
 
 
-def adopted_fillings(tasks: Sequence[StateTask], former: Sequence[Tail]) -> list[tuple[StateTask, list[Change]]]:
+def adopt_fillings(tasks: Sequence[StateTask], former: Sequence[Tail]) -> list[tuple[StateTask, list[Change]]]:
     """Return the changes by which tasks take over the records of tables that the topology no longer has.
 
     Args:
@@ -68,26 +84,18 @@ def _adopt(own: Sequence[_Records], everywhere: Sequence[_Records]) -> None:
         store.name for one in own if one.task is not None for _, store in declared_stores(one.task.engine.processor)
     }
     for records in own:
-        assert records.task is not None
-        for table, fillings in fillings_of(records.task.engine.processor).items():
-            for filling in fillings:
-                for name in filling.names:
-                    if any(records.find(name)):
-                        continue
-                    found = [one for other in everywhere for one in other.find(name)]
-                    lasting = [of for of, _ in found if of in declared]
-                    if not found:
-                        continue
-                    if not lasting:
-                        records.states.setdefault(table, {})[name] = _safest([state for _, state in found])
-                        records.changed.add(table)
-                    elif filling.uses_old and not filling.is_topic:
-                        raise StoreChanged(
-                            f"{records.task.settings.name}: store {name} has the rows of {lasting[0]}, but would get "
-                            f"those of {table} in addition, because a statement or operator before it was added, moved "
-                            "or changed. Add new statements after the others, or give this store, statement or result "
-                            "another name"
-                        )
+        for table, filling, name in records.list_new():
+            known = [record for others in everywhere for record in others.find(name)]
+            lasting = [of for of, _ in known if of in declared]
+            if known and not lasting:
+                records.states.setdefault(table, {})[name] = _safest([state for _, state in known])
+                records.changed.add(table)
+            elif lasting and filling.uses_old and not filling.is_topic:
+                raise StoreChanged(
+                    f"{records.name}: store {name} has the rows of {lasting[0]}, but would get those of {table} in "
+                    "addition, because a statement or operator before it was added, moved or changed. Add new "
+                    "statements after the others, or give this store, statement or result another name"
+                )
 
 
 def _safest(states: Sequence[State]) -> State:

@@ -13,7 +13,7 @@ from forebay.runtime.protocol.position import TaskPosition, owner
 from forebay.runtime.task.commit import TaskCommit
 from forebay.runtime.task.coverage import Coverage
 from forebay.runtime.task.ended_stores import deletions
-from forebay.runtime.task.former_fillings import adopted_fillings
+from forebay.runtime.task.former_fillings import adopt_fillings
 from forebay.runtime.task.global_tables import purges, without_lost_globals
 from forebay.runtime.task.inputs import TaskInput
 from forebay.runtime.task.moving import PlannedMove, log_moves, planned_moves
@@ -80,7 +80,7 @@ class Takeover:
             marked: what `refuse_foreign` returned.
 
         Raises:
-            StoreChanged: see `adopted_fillings`.
+            StoreChanged: see `adopt_fillings`.
             StateConflict, Unavailable: the next attempt reads the changelogs from the same offsets.
         """
         begun = self._monotonic()
@@ -114,7 +114,7 @@ class Takeover:
             positions[task.place] = check(task, tail)
         if moves:
             self._move(moves)
-        self._adopt(positions, adopted_fillings(self._tasks, former))
+        self._adopt(positions, adopt_fillings(self._tasks, former))
         for task in self._tasks:
             position = positions[task.place]
             if position is not None:
