@@ -122,7 +122,7 @@ def pause_one(client: Client) -> None:
     client.until("SELECT n FROM live_doors WHERE door = 'd';", [{"N": 1}])
 
 
-def add_queries_of_a_table(client: Client, platform: Platform) -> None:
+def add_queries_of_a_table(client: Client, platform: Platform, job_log: Path) -> None:
     """Create queries of a table that has rows. Check that their results contain them."""
     client.rows(PLACES)
     client.rows("".join(f"INSERT INTO places VALUES ('p{number}', 'Ulm');" for number in range(20)))
@@ -141,6 +141,9 @@ def add_queries_of_a_table(client: Client, platform: Platform) -> None:
     client.rows("INSERT INTO places VALUES ('p8', 'Bonn');" + TOWNS)
     client.until("SELECT n FROM live_towns WHERE town = 'Bonn';", [{"N": 2}])
     client.until("SELECT n FROM live_towns WHERE town = 'Ulm';", [{"N": 18}])
+    # Each task that had rows of the dropped stores deletes them.
+    deleted = "deleted the rows of the stores live-towns"
+    client.process.until(lambda: deleted in job_log.read_text(), "rows of dropped queries are deleted")
     client.rows("DROP TABLE live_towns; DROP TABLE live_places;")
 
 
@@ -183,7 +186,7 @@ def test_statements_are_taken_kept_and_taken_back(platform: Platform, tmp_path: 
         # The query also processes the record that was inserted by the last request before the kill.
         client.until("SELECT n FROM live_counts WHERE sensor = 's-2';", [{"N": 1}])
         pause_one(client)
-        add_queries_of_a_table(client, platform)
+        add_queries_of_a_table(client, platform, tmp_path / "home/live/live-shop/job.log")
         assert client.rows("PAUSE ALL;") == [{"statement": "PAUSE ALL", "result": "paused"}]
         assert {row["state"] for row in client.rows("SHOW QUERIES;")} == {"paused"}
         client.rows("INSERT INTO readings VALUES ('s-1', 2.0);")
