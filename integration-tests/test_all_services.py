@@ -55,7 +55,7 @@ def some_commits(bench: ServiceBench, watch: PositionWatch, sent: Sent) -> Itera
 
 
 @pytest.mark.timeout(900)
-def test_five_jobs_side_by_side_are_exact_although_each_is_interrupted(benches: dict[str, ServiceBench]) -> None:
+def test_five_concurrent_interrupted_jobs_are_exact(benches: dict[str, ServiceBench]) -> None:
     for number, bench in enumerate(benches.values()):
         with closing(bench.positions()) as watch:
             sent = bench.produce(events(12_000, 21, START_MS))

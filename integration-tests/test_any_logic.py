@@ -211,7 +211,7 @@ def releases_of(draws: dict[str, list[dict[str, Any]]]) -> set[int]:
 
 
 @pytest.mark.timeout(580)
-def test_chance_and_clock_survive_kills_and_a_release_in_mid_lease(lottery: Lottery) -> None:
+def test_nondeterministic_logic_is_exactly_once_across_kills_and_a_redeployment(lottery: Lottery) -> None:
     positions = lottery.positions()
     lottery.load()
 

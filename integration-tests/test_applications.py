@@ -66,7 +66,7 @@ def expected_counts(tasks: int) -> dict[str, int]:
     return {**{f"{store}-changelog": tasks for store in STORES}, **stages, **repartitions}
 
 
-def test_its_changelogs_have_a_partition_per_task(application: Application, capsys: pytest.CaptureFixture[str]) -> None:
+def test_changelogs_have_one_partition_per_task(application: Application, capsys: pytest.CaptureFixture[str]) -> None:
     assert application.run("topics", "create", SERVICE, "--tasks", "2") == 0
     assert application.partitions() == expected_counts(2)
     capsys.readouterr()
@@ -77,13 +77,15 @@ def test_its_changelogs_have_a_partition_per_task(application: Application, caps
     assert all(topic["exists"] and topic["differences"] == [] for topic in described.values())
 
 
-def test_another_number_of_tasks_is_a_difference(application: Application, capsys: pytest.CaptureFixture[str]) -> None:
+def test_different_number_of_tasks_is_reported_as_a_difference(
+    application: Application, capsys: pytest.CaptureFixture[str]
+) -> None:
     assert application.run("topics", "create", SERVICE, "--tasks", "2") == 0
     assert application.run("topics", "create", SERVICE) == 1
     assert f"{application.name}-0-task: the number of partitions is 2, should be 4" in capsys.readouterr().err
 
 
-def test_a_reset_empties_what_is_its_own(application: Application) -> None:
+def test_reset_empties_internal_topics_and_deletes_the_checkpoint(application: Application) -> None:
     application.run("topics", "create", SERVICE, "--tasks", "2")
     application.write("orders-changelog")
     application.checkpoint.mkdir(parents=True)
@@ -93,18 +95,18 @@ def test_a_reset_empties_what_is_its_own(application: Application) -> None:
     assert not application.checkpoint.exists()
 
 
-def test_a_reset_with_another_number_of_tasks(application: Application) -> None:
+def test_reset_with_another_number_of_tasks_recreates_internal_topics(application: Application) -> None:
     application.run("topics", "create", SERVICE, "--tasks", "2")
     assert application.run("reset", SERVICE, "--tasks", "1", "--yes") == 0
     assert application.partitions() == expected_counts(1)
 
 
-def test_a_reset_makes_no_topics_that_were_not_there(application: Application) -> None:
+def test_reset_does_not_create_missing_topics(application: Application) -> None:
     assert application.run("reset", SERVICE, "--yes") == 0
     assert application.partitions() == {}
 
 
-def test_a_reset_can_delete_what_is_its_own(application: Application) -> None:
+def test_reset_with_delete_removes_internal_topics_and_the_checkpoint(application: Application) -> None:
     application.run("topics", "create", SERVICE, "--tasks", "2")
     application.checkpoint.mkdir(parents=True)
     assert application.run("reset", SERVICE, "--delete", "--yes") == 0

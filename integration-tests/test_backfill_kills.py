@@ -40,7 +40,9 @@ def read_results(settings: KafkaSettings) -> list[str]:
 
 
 @pytest.mark.timeout(1_200)
-def test_nothing_is_lost_or_doubled(endpoints: Endpoints, service: OwnService, tmp_path: Path) -> None:
+def test_killed_backfill_loses_and_duplicates_nothing(
+    endpoints: Endpoints, service: OwnService, tmp_path: Path
+) -> None:
     settings, entry = settings_of(endpoints), find_service(service.name)
     given = records(1_000_000, SECONDS)
     cut = len(given) * 4 // 5

@@ -122,7 +122,7 @@ CREATE TABLE sums WITH (KAFKA_TOPIC='history_sums') AS
 
 
 @pytest.mark.timeout(300)
-def test_the_command_takes_a_file_and_columns_of_plain_json(endpoints: Endpoints, tmp_path: Path) -> None:
+def test_backfill_command_accepts_a_file_with_plain_json_columns(endpoints: Endpoints, tmp_path: Path) -> None:
     settings, file, history = settings_of(endpoints), tmp_path / "sums.sql", tmp_path / "history"
     file.write_text(READINGS)
     history.mkdir()

@@ -136,7 +136,7 @@ def seen(bench: Bench, writer: Writer) -> Seen:
 
 
 @pytest.mark.parametrize("name", CASES)
-def test_the_record_is_reported_as_it_came_and_its_neighbours_are_processed(seen: Seen, name: str) -> None:
+def test_bad_record_is_reported_unchanged_and_the_records_around_it_are_processed(seen: Seen, name: str) -> None:
     case = CASES[name]
     (message,) = seen.errors[name]
     assert message.key() == (name.encode() if case.keyed else None)
@@ -153,7 +153,7 @@ def test_the_record_is_reported_as_it_came_and_its_neighbours_are_processed(seen
     assert [output["session_totals"]["total_time_ms"] for output in seen.outputs[name]] == [1, 2]
 
 
-def test_the_place_that_is_reported_holds_the_record(bench: Bench, seen: Seen) -> None:
+def test_reported_partition_and_offset_locate_the_record(bench: Bench, seen: Seen) -> None:
     source = read_topic(bench.settings, INPUT)
     for (message,) in seen.errors.values():
         headers = {key: value or b"" for key, value in headers_of(message) if key.startswith("error.")}
@@ -185,7 +185,7 @@ def test_an_incompatible_contract_stops_the_start_with_the_registrys_reason(benc
     assert "starting Spark" not in job.text()
 
 
-def test_a_topic_that_is_missing_stops_the_start_and_says_what_to_do(bench: Bench) -> None:
+def test_missing_topic_stops_the_start_with_a_remedy(bench: Bench) -> None:
     job = bench.job("--application", "without-topics")
     assert job.finish() == 1
     assert "error: " in job.text()
@@ -193,7 +193,7 @@ def test_a_topic_that_is_missing_stops_the_start_and_says_what_to_do(bench: Benc
     assert "forebay topics create" in job.text()
 
 
-def test_an_input_that_is_compacted_too_soon_stops_the_start_with_two_remedies(bench: Bench) -> None:
+def test_input_compacted_without_lag_stops_the_start_with_two_remedies(bench: Bench) -> None:
     set_topic_config(bench.settings, INPUT, "cleanup.policy", "compact")
     try:
         refused = bench.job()

@@ -36,7 +36,7 @@ def service(endpoints: Endpoints) -> Iterator[Service]:
     admin.delete(topic.name for topic in entry.topics())
 
 
-def test_topics_as_created_on_the_embedded_broker_are_fine(
+def test_topics_created_on_the_embedded_broker_pass_the_check(
     endpoints: Endpoints, service: Service, caplog: pytest.LogCaptureFixture
 ) -> None:
     with caplog.at_level(logging.WARNING):
@@ -62,7 +62,7 @@ def until_reported(admin: TopicAdmin, topic: str, setting: str, value: str) -> N
     ("setting", "value"),
     [("message.timestamp.type", "LogAppendTime"), ("cleanup.policy", "delete"), ("min.insync.replicas", "2")],
 )
-def test_a_changelog_that_does_not_fit_stops_the_start(
+def test_changelog_with_unsuitable_configuration_stops_the_start(
     endpoints: Endpoints, service: Service, setting: str, value: str
 ) -> None:
     settings: KafkaSettings = settings_of(endpoints)
@@ -73,6 +73,6 @@ def test_a_changelog_that_does_not_fit_stops_the_start(
         check_broker(settings, service, service.name, needs_of({}))
 
 
-def test_a_transaction_longer_than_the_broker_takes_stops_the_start(endpoints: Endpoints, service: Service) -> None:
+def test_transaction_timeout_above_the_broker_limit_stops_the_start(endpoints: Endpoints, service: Service) -> None:
     with pytest.raises(BrokerUnfit, match="or use --transaction-timeout-ms 900000"):
         check_broker(settings_of(endpoints), service, service.name, needs_of({"transaction_timeout_ms": 900_001}))

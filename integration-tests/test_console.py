@@ -117,7 +117,7 @@ def working(platform: Platform, tmp_path: Path) -> Iterator[WorkingJob]:
         yield WorkingJob(bench, ends)
 
 
-def test_a_job_at_work(working: WorkingJob, browser: Browser, platform: Platform) -> None:
+def test_running_job_is_shown_with_rates(working: WorkingJob, browser: Browser, platform: Platform) -> None:
     browser.url = working.url
     browser.open("#/")
     browser.until_text(".jobs .badge", "running")
@@ -195,7 +195,7 @@ def test_keys_and_values_are_text(consoles: ExitStack, browser: Browser, task: W
     assert not browser.complaints()
 
 
-def test_a_plan_is_steps_and_a_picture(
+def test_query_plan_is_shown_as_steps_and_as_a_graph(
     consoles: ExitStack, browser: Browser, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     file = tmp_path / "plans.sql"
@@ -257,7 +257,7 @@ def test_a_restore_is_shown_until_the_job_runs(consoles: ExitStack, browser: Bro
     assert not browser.complaints()
 
 
-def test_restarts_and_what_waits_are_on_the_page_of_a_stopped_job(consoles: ExitStack, browser: Browser) -> None:
+def test_page_of_a_stopped_job_shows_restarts_and_lag(consoles: ExitStack, browser: Browser) -> None:
     job = Job()
     consoles.callback(job.close)
     console = Console([job])
@@ -280,7 +280,7 @@ def test_restarts_and_what_waits_are_on_the_page_of_a_stopped_job(consoles: Exit
     assert not browser.complaints()
 
 
-def test_engines_have_their_queries_lag_and_ends(consoles: ExitStack, browser: Browser) -> None:
+def test_engine_page_shows_queries_lag_and_ended_queries(consoles: ExitStack, browser: Browser) -> None:
     console = Console([])
     consoles.callback(console.close)
     browser.url = console.url
@@ -326,7 +326,7 @@ def test_no_arrow_of_a_topology_runs_behind_a_box(consoles: ExitStack, browser: 
         browser.size(*browsers.WIDE)
 
 
-def test_a_job_that_is_down_a_second_tab_and_a_sleep(consoles: ExitStack, browser: Browser) -> None:
+def test_console_handles_an_unreachable_job_a_second_tab_and_a_sleep(consoles: ExitStack, browser: Browser) -> None:
     job = Job()
     console = Console([job, "http://127.0.0.1:1"])
     job.report(10, at=1, tasks=64)
@@ -367,7 +367,9 @@ return [...document.querySelectorAll(".chip")].filter((chip) => {
 PAGES = ("#/", "#/job/user-sessions", "#/stores/user-sessions", "#/sql/user-sessions", "#/errors/user-sessions")
 
 
-def test_every_page_fits_a_phone_and_goes_by_keyboard(consoles: ExitStack, browser: Browser, task: WrittenTask) -> None:
+def test_every_page_fits_a_phone_and_is_keyboard_accessible(
+    consoles: ExitStack, browser: Browser, task: WrittenTask
+) -> None:
     task.store("plain").put("k" * 300, Cell(json.dumps({"a": "x" * 2_000})))
     task.publish()
     console = Console(["http://127.0.0.1:1"], job_of(task))

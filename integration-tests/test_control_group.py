@@ -27,7 +27,7 @@ def spec(endpoints: Endpoints) -> JobSpec:
     return JobSpec("user-sessions", application, 4, 1, settings, {}, {}, "v1", run="this")
 
 
-def test_a_worker_sees_its_report_and_a_driver_the_name_of_another_one(
+def test_worker_sees_its_report_and_driver_sees_the_name_of_another_driver(
     spec: JobSpec, wait_until: Callable[..., None]
 ) -> None:
     lease = Lease("checkpoint", 1, 0, 1, 4, now_ms(), {"user_activity": (0, 0, 0, 0)})

@@ -103,7 +103,7 @@ def first(home: Path, wait_until: Callable[..., None]) -> Iterator[RunningDemo]:
     demo.kill()
 
 
-def test_ends_by_itself_after_the_duration(first: RunningDemo) -> None:
+def test_demo_ends_after_its_duration(first: RunningDemo) -> None:
     assert first.process.returncode == 0, first.output.read_text()
     assert all(len(first.figures(service)) >= SECONDS / 2 - 2 for service in SERVICES)
 
@@ -143,13 +143,13 @@ def test_steps_are_reported_in_order(first: RunningDemo) -> None:
     assert len([line for line in text.splitlines() if line.startswith("metrics http://127.0.0.1:")]) == 1
 
 
-def test_leaves_nothing_running(first: RunningDemo, home: Path) -> None:
+def test_demo_stops_all_its_processes(first: RunningDemo, home: Path) -> None:
     assert len(first.seen) > 2
     assert not first.left_running()
     assert all(component.pid is None for component in Platform(home).status().components)
 
 
-def test_it_resumes_where_it_stopped_and_ends_by_ctrl_c(
+def test_demo_resumes_its_state_and_stops_on_ctrl_c(
     first: RunningDemo, home: Path, wait_until: Callable[..., None]
 ) -> None:
     before = number(first.figures()[-1], "stored")

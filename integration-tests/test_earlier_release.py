@@ -31,7 +31,7 @@ def platform(folder: Path) -> Iterator[Platform]:
 
 @pytest.mark.timeout(600)
 @pytest.mark.parametrize("service", SERVICES)
-def test_state_without_positions_is_refused_with_the_way_to_take_it_over(
+def test_state_of_an_earlier_release_is_refused_with_the_restore_command(
     platform: Platform, folder: Path, service: str
 ) -> None:
     bench = ReleasedBench(platform, service, application(service), folder, SERVICES[service])

@@ -76,7 +76,7 @@ class EditedFile:
 
 
 @pytest.mark.timeout(400)
-def test_an_aggregate_that_is_added_to_a_table_has_its_rows(platform: Platform, tmp_path: Path) -> None:
+def test_aggregate_added_to_a_table_contains_its_existing_rows(platform: Platform, tmp_path: Path) -> None:
     file = EditedFile(platform, tmp_path / "added.sql")
     table = ROWS_OF_MORE.format("JSON").replace("edited_more", "added_rows").replace("edited_kept", "added_kept")
     job = file.run(table)

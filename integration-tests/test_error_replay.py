@@ -53,7 +53,7 @@ def test_each_record_is_sent_again_once_however_many_transactions_it_takes(
     assert values == list(range(13)), "each once"
 
 
-def test_a_replay_without_a_position_is_refused_unless_it_is_told_where_to_begin(endpoints: Endpoints) -> None:
+def test_replay_without_a_position_requires_a_start_offset(endpoints: Endpoints) -> None:
     settings = settings_of(endpoints)
     source, errors, application = new_topic(settings, "source", 2), new_topic(settings, "errors", 3), new_name("replay")
 
@@ -78,7 +78,7 @@ def test_a_replay_without_a_position_is_refused_unless_it_is_told_where_to_begin
     assert sum(len(messages) for messages in read_topic(settings, source).values()) == 5
 
 
-def test_records_of_a_topic_that_is_no_input_are_not_passed_over_by_mistake(endpoints: Endpoints) -> None:
+def test_records_of_a_topic_that_is_not_an_input_are_not_skipped_silently(endpoints: Endpoints) -> None:
     settings = settings_of(endpoints)
     source, errors, application = new_topic(settings, "source", 2), new_topic(settings, "errors"), new_name("replay")
     fail(settings, source, errors, range(2))
@@ -90,7 +90,7 @@ def test_records_of_a_topic_that_is_no_input_are_not_passed_over_by_mistake(endp
     assert (done.sent.total(), done.passed_over.total()) == (2, 2)
 
 
-def test_records_that_the_client_s_queue_does_not_hold_at_once_are_all_sent(endpoints: Endpoints) -> None:
+def test_all_records_are_sent_even_if_they_exceed_the_producer_queue(endpoints: Endpoints) -> None:
     settings = settings_of(endpoints)
     source, errors, application = new_topic(settings, "source", 2), new_topic(settings, "errors"), new_name("replay")
     fail(settings, source, errors, range(50))

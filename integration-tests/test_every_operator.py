@@ -80,7 +80,7 @@ def differences(found: Sent, wanted: Sent) -> list[str]:
 
 
 @pytest.mark.timeout(580)
-def test_killed_while_it_runs_it_gives_what_the_driver_gives(
+def test_killed_job_gives_the_results_of_the_test_driver(
     endpoints: Endpoints, service: OwnService, tmp_path: Path
 ) -> None:
     settings, driver = settings_of(endpoints), TestDriver(JOB, tasks=TASKS)

@@ -80,7 +80,7 @@ def place(endpoints: Endpoints) -> Place:
     return Place(settings, *(new_topic(settings, kind, 2) for kind in kinds))
 
 
-def test_everything_of_a_commit_is_in_one_transaction(place: Place) -> None:
+def test_commit_is_one_transaction(place: Place) -> None:
     result = BatchResult(outputs=[Output(b"key", value, 5, place.output) for value in (b"one", b"two")])
     result.errors = [SideRecord(b"k", b"broken", 7, [("error.class", b"X"), ("origin", None)])]
     result.late = [SideRecord(None, None, 8, [("late.by_ms", b"3")])]
@@ -113,7 +113,7 @@ def test_everything_of_a_commit_is_in_one_transaction(place: Place) -> None:
     assert (marker.offset, owner(marker.metadata or "")) == (10, (CHECKPOINT, 1))
 
 
-def test_a_worker_commits_repeatedly_without_asking_the_driver(place: Place) -> None:
+def test_worker_commits_repeatedly_without_the_driver(place: Place) -> None:
     producer = place.open()
     for n in range(1, 21):
         producer.commit([place.commit(n, b"%d" % n)])
@@ -156,7 +156,7 @@ def test_a_zombie_s_open_transaction_is_aborted_before_its_successor_reads(place
         hanging.commit_transaction(20)
 
 
-def test_an_attempt_given_up_is_never_seen_and_the_next_one_counts(place: Place) -> None:
+def test_discarded_attempt_is_never_visible_and_the_next_one_is_committed(place: Place) -> None:
     producer = place.open()
     producer.commit([place.commit(1, b"first")])
     with pytest.raises(Exception, match="Message size too large"):
@@ -173,14 +173,14 @@ def test_many_outputs_go_through_one_transaction(place: Place) -> None:
     assert place.seen(place.output) == values
 
 
-def test_a_commit_larger_than_the_producer_s_queue_is_sent_as_the_broker_takes_it(place: Place) -> None:
+def test_commit_larger_than_the_producer_queue_is_sent_completely(place: Place) -> None:
     small = replace(place.settings, kafka={"queue.buffering.max.kbytes": "1024"})
     values = [bytes([number]) * 300_000 for number in range(40)]
     replace(place, settings=small).open().commit([place.commit(1, *values)])
     assert sorted(filter(None, place.seen(place.output))) == values
 
 
-def test_a_topic_that_is_gone_is_named_when_nothing_can_be_committed(place: Place) -> None:
+def test_failed_commit_names_the_deleted_topic(place: Place) -> None:
     producer = place.open()
     producer.commit([place.commit(1, b"one")])
     TopicAdmin(place.settings).delete([place.store])
@@ -190,7 +190,7 @@ def test_a_topic_that_is_gone_is_named_when_nothing_can_be_committed(place: Plac
     assert place.seen(place.output) == [b"one"]
 
 
-def test_a_commit_the_broker_takes_too_slowly_is_given_up_within_the_transaction_s_time(place: Place) -> None:
+def test_commit_to_a_slow_broker_fails_within_the_transaction_timeout(place: Place) -> None:
     servers = place.settings.bootstrap_servers
     limit_producer(servers, place.source, 20_000)
     slow = replace(place.settings, kafka={"client.id": place.source})
@@ -204,7 +204,7 @@ def test_a_commit_the_broker_takes_too_slowly_is_given_up_within_the_transaction
     assert place.positions() == []
 
 
-def test_a_zombie_whose_log_lines_come_with_the_fatal_error_learns_that_it_is_fenced(place: Place) -> None:
+def test_fencing_is_detected_although_the_client_logger_swallows_errors(place: Place) -> None:
     """Code in a logger that catches errors must not lose the error that the client set before it called the logger."""
     topic = new_topic(place.settings, "wide", 12)
     zombie, successor = (Producer(place.settings.producer(**{"transactional.id": topic})) for _ in range(2))

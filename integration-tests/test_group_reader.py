@@ -140,7 +140,7 @@ def test_an_open_transaction_hides_later_records_which_count_as_unread(
     assert reader.written_ends([(topic, 0)])[topic, 0] == partition.next
 
 
-def test_a_partition_with_too_much_waiting_is_paused_and_resumed(
+def test_partition_with_too_many_buffered_records_is_paused_and_resumed(
     settings: KafkaSettings, reader: GroupReader, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("forebay.runtime.worker.reader.MOST_WAITING", 100)
@@ -165,7 +165,9 @@ def test_a_partition_with_too_much_waiting_is_paused_and_resumed(
     assert [text for text in results if text.startswith("1.")] == names(10, 1)
 
 
-def test_deleted_records_end_the_job_by_name(settings: KafkaSettings, reader: GroupReader) -> None:
+def test_deleted_records_stop_the_job_with_an_error_that_names_them(
+    settings: KafkaSettings, reader: GroupReader
+) -> None:
     topic = new_topic(settings, "reader")
     write(settings, topic, texts(20))
     admin = AdminClient(settings.admin())
@@ -217,7 +219,9 @@ def after_a_deletion(settings: KafkaSettings, topic: str) -> tuple[GroupReader, 
     return accepting, item
 
 
-def test_a_topic_that_became_shorter_ends_the_job_by_name(settings: KafkaSettings, reader: GroupReader) -> None:
+def test_position_beyond_the_end_of_a_topic_stops_the_job_with_an_error(
+    settings: KafkaSettings, reader: GroupReader
+) -> None:
     topic = new_topic(settings, "reader")
     write(settings, topic, texts(5))
     item = task(topic, 50)

@@ -15,7 +15,7 @@ from forebay.platform import Platform
 
 
 @pytest.mark.parametrize("form", ["AVRO", "JSON"])
-def test_a_row_is_read_as_it_was_given(
+def test_inserted_row_is_read_back_unchanged(
     form: str, platform: Platform, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     endpoints, topic = platform.up(), f"inserted-{form.lower()}"

@@ -51,7 +51,7 @@ def python(wheels: tuple[Path, Path], tmp_path_factory: pytest.TempPathFactory) 
     return folder / "bin" / "python"
 
 
-def test_the_library_names_no_service_and_both_are_typed(wheels: tuple[Path, Path]) -> None:
+def test_library_wheel_contains_no_service_and_both_wheels_are_typed(wheels: tuple[Path, Path]) -> None:
     library, services = (zipfile.ZipFile(wheel).namelist() for wheel in wheels)
     tops = [{name.partition("/")[0] for name in names if ".dist-info/" not in name} for names in (library, services)]
     packages = {service.package for service in all_services().values()}
@@ -64,7 +64,7 @@ def test_the_library_names_no_service_and_both_are_typed(wheels: tuple[Path, Pat
     assert [name for name in library if "conformance" in name] == [], "the case runner is for developers of the stores"
 
 
-def test_the_command_line_has_no_case_runner(python: Path, tmp_path: Path) -> None:
+def test_installed_command_line_has_no_conformance_command(python: Path, tmp_path: Path) -> None:
     assert "conformance" not in run(python, "-m", "forebay.cli.main", "--help", cwd=tmp_path)
 
 
@@ -76,7 +76,7 @@ def test_the_services_and_their_producers_are_found(python: Path, tmp_path: Path
     assert run(python, "-m", "forebay.cli.main", "check", cwd=tmp_path).count(": fine: ") == len(listed)
 
 
-def test_a_job_without_sql_needs_no_parser_of_it(python: Path, tmp_path: Path) -> None:
+def test_job_without_sql_does_not_import_a_sql_parser(python: Path, tmp_path: Path) -> None:
     script = (
         "import sys\nsys.modules['sqlglot'] = sys.modules['jgo'] = None\n"
         "import forebay.cli.queries, forebay.cli.run, forebay.cli.up\nfrom forebay.cli.main import run\n"
@@ -116,14 +116,14 @@ def test_contracts_are_package_data_regardless_of_other_folders(python: Path, tm
     assert Path(printed.strip()).is_relative_to(python.parents[1])
 
 
-def test_the_walk_through_s_own_tests_pass_with_it(python: Path, tmp_path: Path) -> None:
+def test_walkthrough_tests_pass_against_the_installed_wheel(python: Path, tmp_path: Path) -> None:
     walkthrough.write(tmp_path)
     walkthrough.install(tmp_path)
     printed = run(python, "-m", "pytest", "-q", "-p", "no:cacheprovider", "test_page_counts.py", cwd=tmp_path)
     assert "5 passed" in printed
 
 
-def test_a_new_service_is_written_and_checked_by_it(python: Path, tmp_path: Path) -> None:
+def test_installed_wheel_creates_and_checks_a_new_service(python: Path, tmp_path: Path) -> None:
     run(python, "-m", "forebay.cli.main", "new", "page-counts", cwd=tmp_path)
     printed = run(python, "-m", "forebay.cli.main", "check", "page-counts", cwd=tmp_path / "page-counts")
     assert printed == "page-counts: fine: 100 records of page_counts_events in, 100 out\n"

@@ -30,7 +30,7 @@ def bench(platform: Platform, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
 
 
 @pytest.mark.timeout(240)
-def test_leases_progress_lag_and_the_end(bench: Bench, wait_until: Callable[..., None]) -> None:
+def test_job_commits_leases_and_reports_progress_and_lag(bench: Bench, wait_until: Callable[..., None]) -> None:
     bench.produce(EVENTS)
     job = JobThread(bench, INTERVAL_MS)
     try:

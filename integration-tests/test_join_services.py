@@ -68,7 +68,7 @@ def feed(bench: ServiceBench, options: Options) -> None:
         bench.produce(options, topic=topic.name)
 
 
-def test_bills_are_those_at_the_price_of_the_order_s_time(open_drained_job: Open) -> None:
+def test_bills_use_the_price_at_the_time_of_the_order(open_drained_job: Open) -> None:
     check_bills(open_drained_job("price-join", "--set", f"grace_ms={GRACE_MS}", *HISTORY), GRACE_MS, at_least=5_000)
 
 
@@ -80,7 +80,7 @@ def test_every_order_meets_each_of_its_payments_once(open_drained_job: Open) -> 
     check_payments(open_drained_job("order-payments", "--set", "within_ms=86400000"), at_least=3_000)
 
 
-def test_changes_of_a_title_are_the_replays_as_far_as_compaction_has_left_them(open_drained_job: Open) -> None:
+def test_changes_of_a_title_that_survive_compaction_equal_the_replay(open_drained_job: Open) -> None:
     check_sales(open_drained_job("ticket-sales"), at_least=5_000)
 
 

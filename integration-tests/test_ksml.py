@@ -104,7 +104,7 @@ VISIT_PROTO = 'syntax = "proto3"; message Visit { string guest = 1; }'
 
 
 @pytest.mark.timeout(300)
-def test_keys_of_avro_and_partitioners_on_a_broker(endpoints: Endpoints, tmp_path: Path) -> None:
+def test_avro_keys_and_partitioners_work_with_a_broker(endpoints: Endpoints, tmp_path: Path) -> None:
     broker = ["--bootstrap-servers", endpoints.bootstrap_servers, "--schema-registry-url", endpoints.registry_url]
     settings = KafkaSettings(bootstrap_servers=endpoints.bootstrap_servers, schema_registry_url=endpoints.registry_url)
     definition = tmp_path / "keyed.yaml"

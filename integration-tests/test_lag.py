@@ -48,7 +48,7 @@ def lag_records(text: str) -> list[float]:
 
 
 @pytest.mark.timeout(240)
-def test_markers_of_transactions_are_no_lag(bench: Bench) -> None:
+def test_transaction_markers_do_not_count_as_lag(bench: Bench) -> None:
     send(bench, TRANSACTIONS)
     job = bench.job()
     job.until(lambda: job.records_in() == TRANSACTIONS * PARTITIONS, "all records are read")

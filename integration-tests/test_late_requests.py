@@ -88,7 +88,7 @@ class LateEnd:
             self._is_delivered.set()
 
 
-def test_a_late_end_of_a_transaction_commits_half_of_the_next_one(platform: RequestPlatform, place: Place) -> None:
+def test_late_end_txn_commits_part_of_the_next_transaction(platform: RequestPlatform, place: Place) -> None:
     settings = through(platform, place.settings)
     producer = Producer(settings.producer(**{"transactional.id": place.source}))
     producer.init_transactions(20)
@@ -157,7 +157,7 @@ def is_torn(platform: RequestPlatform, place: Place) -> bool:
     )
 
 
-def test_without_the_rule_the_next_commit_of_a_group_is_torn(platform: RequestPlatform) -> None:
+def test_next_commit_is_torn_without_the_epoch_bump(platform: RequestPlatform) -> None:
     # Once in some hundred runs, nothing is torn.
     assert any(is_torn(platform, new_place(platform)) for _ in range(5)), "the test of the rule can't fail"
 
@@ -169,7 +169,7 @@ def test_a_group_begins_a_new_epoch_after_a_commit_that_was_repeated(platform: R
     assert [position.n for position in place.positions()] == [1, 2]
 
 
-def test_a_commit_that_is_slow_and_not_repeated_keeps_its_epoch(platform: RequestPlatform, place: Place) -> None:
+def test_slow_commit_without_a_retry_keeps_its_epoch(platform: RequestPlatform, place: Place) -> None:
     producer = committing(platform, place, RetryWatch())
     producer.fence()
     platform.proxy.plan = lambda request: Fate.DELAY if request.api == Api.END_TXN else Fate.PASS

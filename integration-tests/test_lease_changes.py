@@ -67,9 +67,7 @@ def test_results_stay_exact_while_the_driver_ends_leases_one_after_the_other(
 
 
 @pytest.mark.timeout(400)
-def test_a_signal_ends_a_long_lease_which_leaves_its_snapshots(
-    bench: Bench, load: Steady, positions: PositionWatch
-) -> None:
+def test_sigterm_ends_a_long_lease_with_a_snapshot(bench: Bench, load: Steady, positions: PositionWatch) -> None:
     job = bench.job(*LONG)
     job.until(lambda: positions.commits() >= 20, "it commits under a lease of ten minutes")
     assert bench.leases() == 0

@@ -99,7 +99,7 @@ def test_leases_are_numbered_and_each_group_has_its_own_tasks(bench: Bench, plan
     assert all(lease.until is None for lease in leases)
 
 
-def test_a_job_that_ends_by_itself_gets_one_lease_up_to_the_ends_at_its_start(bench: Bench, planner: Open) -> None:
+def test_bounded_job_gets_one_lease_up_to_the_end_offsets_at_its_start(bench: Bench, planner: Open) -> None:
     fill(bench, 2, range(1, 6))
     of = planner()
     of.freeze()
@@ -114,7 +114,7 @@ def test_a_job_that_ends_by_itself_gets_one_lease_up_to_the_ends_at_its_start(be
     assert later.plan(second) == second
 
 
-def test_an_open_transaction_is_not_read_past(endpoints: Endpoints, wait_until: Callable[..., None]) -> None:
+def test_latest_offsets_stop_at_an_open_transaction(endpoints: Endpoints, wait_until: Callable[..., None]) -> None:
     settings = settings_of(endpoints)
     topic = new_topic(settings, "source", 2)
     view = BrokerView(AdminClient(settings.admin()), Consumer(settings.consumer()), (topic,))
@@ -180,7 +180,7 @@ def test_a_checkpoint_of_another_number_of_tasks_is_refused(bench: Bench, planne
         planner(tasks=2).plan(start)
 
 
-def test_a_checkpoint_of_more_groups_than_there_are_slots_for_is_refused(bench: Bench, planner: Open) -> None:
+def test_checkpoint_with_more_groups_than_slots_is_refused(bench: Bench, planner: Open) -> None:
     start = planner(groups=4).plan(SENTINEL)
     with pytest.raises(StateConflict, match="has 4 task groups, but there are slots for 2: start with --slots 4"):
         planner(groups=2).plan(start)

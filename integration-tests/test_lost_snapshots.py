@@ -32,7 +32,7 @@ def files(bench: Bench, suffix: str) -> list[Path]:
     return sorted((bench.checkpoint / "snapshots").rglob(f"*.{suffix}"))
 
 
-def test_the_changelogs_replace_snapshots_that_are_lost_or_torn(bench: Bench) -> None:
+def test_lost_or_corrupt_snapshots_are_rebuilt_from_changelogs(bench: Bench) -> None:
     bench.produce(events(41, START_MS))
     bench.drain()
     assert files(bench, "manifest")

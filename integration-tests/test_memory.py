@@ -73,7 +73,7 @@ def limit_memory(job: JobProcess) -> None:
 # memory and may have enough for all records, so that commits don't become smaller. The test then fails and says so.
 @pytest.mark.slow
 @pytest.mark.timeout(600)
-def test_large_records_go_through_in_smaller_commits_under_a_memory_limit(bench: Bench) -> None:
+def test_large_records_lead_to_smaller_commits_under_a_memory_limit(bench: Bench) -> None:
     send(bench, 1, 10, USER)
     job = bench.job(*SMALL_QUEUES)
     job.until(lambda: job.records_in() == 1, "the first record is through")

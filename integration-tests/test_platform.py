@@ -67,7 +67,7 @@ def read(endpoints: Endpoints, topic: str, count: int) -> list[bytes]:
     return [bytes(message.value() or b"") for message in messages]
 
 
-def test_up_again_changes_nothing(platform: Platform, endpoints: Endpoints) -> None:
+def test_up_is_idempotent(platform: Platform, endpoints: Endpoints) -> None:
     before = platform.status()
     assert before.running
     assert platform.up() == endpoints
@@ -75,7 +75,7 @@ def test_up_again_changes_nothing(platform: Platform, endpoints: Endpoints) -> N
     assert [part.pid for part in after.components] == [part.pid for part in before.components]
 
 
-def test_topics_are_not_made_by_accident(endpoints: Endpoints) -> None:
+def test_topics_are_not_auto_created(endpoints: Endpoints) -> None:
     admin = AdminClient({"bootstrap.servers": endpoints.bootstrap_servers})
     name = f"never-{uuid.uuid4().hex}"
     admin.list_topics(name, timeout=10)
@@ -135,7 +135,7 @@ def test_up_repairs_a_crash(
     assert register(endpoints, f"{topic}-other", "Second") > first
 
 
-def test_a_crash_takes_no_schema_id_back(platform: Platform, endpoints: Endpoints) -> None:
+def test_schema_ids_are_not_reused_after_a_crash(platform: Platform, endpoints: Endpoints) -> None:
     subject = uuid.uuid4().hex
     first = register(endpoints, f"{subject}-first", "First")
     platform.registry.kill()

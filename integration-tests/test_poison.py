@@ -168,7 +168,7 @@ def is_harmless(name: str) -> bool:
 
 
 @pytest.mark.parametrize("bench", SERVICES, indirect=True)
-def test_the_next_record_is_processed(bench: Poisoned) -> None:
+def test_job_continues_after_poison_records(bench: Poisoned) -> None:
     name = bench.service.name
     records = goods(name, seed=5)
     half = len(records) // 2

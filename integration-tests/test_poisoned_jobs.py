@@ -68,7 +68,7 @@ def send(settings: KafkaSettings, topic: str) -> dict[tuple[int, int], str]:
 
 @pytest.mark.timeout(2 * SECONDS)
 @pytest.mark.parametrize("kind", JOBS)
-def test_the_records_around_poisons_come_through(kind: str, endpoints: Endpoints, tmp_path: Path) -> None:
+def test_records_around_poison_records_are_processed(kind: str, endpoints: Endpoints, tmp_path: Path) -> None:
     settings, job = settings_of(endpoints), JOBS[kind]
     command, arguments, application = command_of(kind, tmp_path)
     TopicAdmin(settings).create([TopicSpec(job.topic, 2, {MAX_BYTES: "2000000"})])

@@ -207,7 +207,7 @@ def test_rows_of_views_are_pushed_and_pulled_with_their_averages(platform: Platf
         bench.close()
 
 
-def test_two_parts_answer_as_one_server(platform: Platform, folder: Path) -> None:
+def test_two_partial_servers_answer_as_one(platform: Platform, folder: Path) -> None:
     bench = QueryBench(platform, "user-sessions", folder, ("--max-records-per-commit", "700"))
     ports = [free_port(), free_port()]
     peers = ",".join(f"http://127.0.0.1:{port}" for port in ports)

@@ -55,7 +55,7 @@ def test_registration_is_idempotent(registry: SchemaRegistry, settings: KafkaSet
     assert registry.compatibility(subject_of(topic)) is Compatibility.BACKWARD
 
 
-def test_a_compatible_version_is_taken(registry: SchemaRegistry, topic: str) -> None:
+def test_compatible_version_is_registered(registry: SchemaRegistry, topic: str) -> None:
     first = registry.register(subject_of(topic), CONTRACT)
     newer = registry.register(subject_of(topic), changed_contract(colour={"type": ["null", "string"], "default": None}))
     assert newer.schema_id != first.schema_id
@@ -118,7 +118,7 @@ def test_a_schema_of_another_subject_is_not_read(settings: KafkaSettings, regist
     )
 
 
-def test_a_registry_that_is_away_is_unavailable_and_then_works_again(
+def test_unreachable_registry_raises_unavailable_and_recovers(
     platform: Platform, settings: KafkaSettings, topic: str
 ) -> None:
     theirs = SchemaRegistry(settings.registry()).register(

@@ -53,7 +53,9 @@ def passing(seconds: float) -> Callable[[], bool]:
 
 
 @pytest.mark.timeout(580)
-def test_a_join_behind_a_repartition(endpoints: Endpoints, service: OwnService, tmp_path: Path) -> None:
+def test_join_after_a_repartition_is_unchanged_by_downtime(
+    endpoints: Endpoints, service: OwnService, tmp_path: Path
+) -> None:
     settings, command = settings_of(endpoints), [*service.command, "--slots", "2"]
     sent: list[Record] = []
 

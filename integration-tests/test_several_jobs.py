@@ -61,7 +61,7 @@ class Pair:
         return sum(map(len, read_topic(self.settings, self.outputs[number]).values()))
 
 
-def test_two_jobs_share_a_spark_and_nothing_else(
+def test_two_jobs_share_only_the_spark_application(
     platform: Platform, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     pair = Pair(platform, tmp_path, monkeypatch)

@@ -102,7 +102,7 @@ def check(settings: KafkaSettings, driver: TestDriver, spark: SparkSession, appl
 
 
 @pytest.mark.timeout(900)
-def test_a_history_from_files_and_the_rest_live(
+def test_backfill_from_files_continues_with_live_records(
     endpoints: Endpoints, service: OwnService, spark: SparkSession, driver: TestDriver, tmp_path: Path
 ) -> None:
     settings, given = settings_of(endpoints), encode_records(driver)

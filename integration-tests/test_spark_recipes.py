@@ -32,7 +32,9 @@ def spark(endpoints: Endpoints) -> Iterator[SparkSession]:
 
 
 @pytest.mark.timeout(600)
-def test_a_topic_from_a_dataframe_and_as_parquet(endpoints: Endpoints, spark: SparkSession, tmp_path: Path) -> None:
+def test_dataframe_is_written_to_a_topic_and_exported_as_parquet(
+    endpoints: Endpoints, spark: SparkSession, tmp_path: Path
+) -> None:
     TopicAdmin(settings_of(endpoints)).create([TopicSpec(TOPIC, 2, {"cleanup.policy": "compact"})])
     lake, checkpoint = str(tmp_path / "lake"), str(tmp_path / "checkpoint")
 

@@ -137,7 +137,7 @@ def test_a_checkpoint_older_than_the_topic_is_refused(
     assert ids(settings, topic) == once(100)
 
 
-def test_markers_that_are_gone_stop_the_query_unless_an_option_says_to_write(
+def test_missing_markers_stop_the_query_unless_an_option_allows_writing(
     spark: SparkSession, settings: KafkaSettings, tmp_path: Path
 ) -> None:
     topic = new_topic(settings, "sink", 2)

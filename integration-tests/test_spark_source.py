@@ -154,7 +154,9 @@ def test_json_schema_and_protobuf_are_read(read: Read, settings: KafkaSettings) 
     assert {AVRO, JSON_SCHEMA, PROTOBUF} == {"AVRO", "JSON", "PROTOBUF"}
 
 
-def test_a_message_of_another_subject_is_no_value_and_a_renamed_one_is(read: Read, settings: KafkaSettings) -> None:
+def test_messages_of_other_subjects_are_rejected_and_renamed_messages_accepted(
+    read: Read, settings: KafkaSettings
+) -> None:
     registry = SchemaRegistry(replace(settings.registry(), compatibility=Compatibility.NONE))
     topic = new_topic(settings, "messages")
     body = b"\0\x08\x07"
@@ -331,7 +333,7 @@ def test_failed_records_of_an_application_have_typed_error_columns(
     assert [tuple(row) for row in rows] == [(1, True, *facts_of_row), (None, False, *facts_of_row)]
 
 
-def test_mistakes_say_what_to_write(read: Read, spark: SparkSession, settings: KafkaSettings) -> None:
+def test_invalid_options_are_refused_with_a_remedy(read: Read, spark: SparkSession, settings: KafkaSettings) -> None:
     topic = new_topic(settings, "mistakes")
     for options, message in (
         ({"subscribe": f"{topic}s"}, f"has no topic {topic}s; did you mean '{topic}'"),
@@ -391,7 +393,7 @@ def test_offsets_that_are_gone_stop_a_stream_or_are_left_out(
     assert sorted(read_parquet(tmp_path / "out")) == ["1", "2", "3", "4"]
 
 
-def test_times_of_a_day_are_columns_of_any_session(read: Read, settings: KafkaSettings) -> None:
+def test_time_of_day_columns_work_in_any_session(read: Read, settings: KafkaSettings) -> None:
     topic = new_topic(settings, "times")
     schema = {"type": "record", "name": "T", "fields": [{"name": "t", "type": {"type": "int"}}]}
     values = avro(settings, topic, schema, {"t": 3_600_000})

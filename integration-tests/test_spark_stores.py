@@ -57,7 +57,7 @@ def milliseconds(frame: DataFrame, *columns: str) -> list[tuple[Any, ...]]:
 
 
 @pytest.mark.timeout(900)
-def test_stores_hold_what_the_test_driver_holds(
+def test_stores_equal_those_of_the_test_driver(
     endpoints: Endpoints, service: OwnService, spark: SparkSession, tmp_path: Path
 ) -> None:
     settings, driver = settings_of(endpoints), TestDriver(JOB, tasks=TASKS)

@@ -148,7 +148,9 @@ def add_queries_of_a_table(client: Client, platform: Platform, job_log: Path) ->
 
 
 @pytest.mark.timeout(600)
-def test_statements_are_taken_kept_and_taken_back(platform: Platform, tmp_path: Path, tokens: tuple[str, str]) -> None:
+def test_engine_accepts_persists_and_drops_statements(
+    platform: Platform, tmp_path: Path, tokens: tuple[str, str]
+) -> None:
     reads, changes = tokens
     with engine(platform, tmp_path, "live-shop", "first.log") as process:
         client = Client(process, changes)

@@ -293,7 +293,7 @@ def test_a_plain_store_becomes_a_versioned_one_and_a_plain_one_again(dishes: Dis
 
 
 @pytest.mark.timeout(900)
-def test_killed_between_its_commit_and_its_snapshot_an_upgrade_leaves_readable_rows(dishes: Dishes) -> None:
+def test_upgrade_killed_before_its_snapshot_leaves_readable_rows(dishes: Dishes) -> None:
     dishes.send(("soup", 100, 1_000), ("stew", 200, 2_000))
     dishes.run()
 

@@ -99,7 +99,7 @@ def test_only_committed_records_are_shown(feed: Feed, capsys: pytest.CaptureFixt
     assert pages(lines(feed, capsys, "--no-follow")) == ["a", "bb", "ccc"]
 
 
-def test_from_a_time_and_up_to_a_count(feed: Feed, capsys: pytest.CaptureFixture[str]) -> None:
+def test_tail_starts_at_a_time_and_stops_after_a_count(feed: Feed, capsys: pytest.CaptureFixture[str]) -> None:
     feed.write("a", "bb", "ccc", "dddd")
     assert pages(lines(feed, capsys, "--no-follow", "--from", "2000")) == ["bb", "ccc", "dddd"]
     assert pages(lines(feed, capsys, "--from", "1970-01-01T00:00:03Z", "--count", "1")) == ["ccc"]
@@ -108,7 +108,7 @@ def test_from_a_time_and_up_to_a_count(feed: Feed, capsys: pytest.CaptureFixture
     assert lines(feed, capsys, "--no-follow", "--from", "2100-01-01") == []
 
 
-def test_one_key_with_headers(feed: Feed, capsys: pytest.CaptureFixture[str]) -> None:
+def test_tail_filters_by_key_and_shows_headers(feed: Feed, capsys: pytest.CaptureFixture[str]) -> None:
     feed.write("a", "bb")
     (line,) = lines(feed, capsys, "--no-follow", "--key", "ubb", "--headers")
     assert (line["key"], line["timestamp"], line["headers"]) == ("ubb", 2000, {"h": "1"})
@@ -118,7 +118,7 @@ def test_an_empty_topic_ends_at_once(feed: Feed, capsys: pytest.CaptureFixture[s
     assert lines(feed, capsys, "--no-follow") == []
 
 
-def test_a_misspelt_topic_is_answered_with_near_ones(feed: Feed, capsys: pytest.CaptureFixture[str]) -> None:
+def test_tail_suggests_similar_names_for_an_unknown_topic(feed: Feed, capsys: pytest.CaptureFixture[str]) -> None:
     arguments = feed.arguments()
     arguments[1] = feed.topic[:-1]
     assert run(arguments) == 1
@@ -134,7 +134,7 @@ def heed_interrupts() -> Iterator[None]:
 
 
 @pytest.mark.usefixtures("heed_interrupts")
-def test_following_shows_what_comes_until_ctrl_c(feed: Feed) -> None:
+def test_tail_follows_new_records_until_ctrl_c(feed: Feed) -> None:
     feed.write("a")
     command = [sys.executable, "-m", "forebay.cli.main", *feed.arguments("--from", "beginning")]
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:

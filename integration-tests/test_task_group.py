@@ -46,7 +46,7 @@ def feed(bench: ServiceBench, seed: int, count: int = 1_000) -> None:
     )
 
 
-def test_workers_that_follow_each_other_complete_their_snapshots_by_the_changelogs(bench: Bench) -> None:
+def test_successive_workers_complete_snapshots_from_changelogs(bench: Bench) -> None:
     snapshots = Snapshots()
     for seed in range(1, 5):
         feed(bench, seed)
@@ -58,7 +58,7 @@ def test_workers_that_follow_each_other_complete_their_snapshots_by_the_changelo
     bench.check()
 
 
-def test_of_two_workers_of_a_group_only_the_later_one_commits(bench: Bench) -> None:
+def test_only_the_latest_worker_of_a_group_commits(bench: Bench) -> None:
     feed(bench, 1)
     zombie = LoopWorker(bench).open()
     zombie.until(zombie.cycle)
@@ -79,7 +79,7 @@ POINTS: dict[str, tuple[object, str]] = {
 
 
 @pytest.mark.parametrize("point", POINTS)
-def test_a_worker_whose_producer_is_fenced_ends_wherever_its_transaction_is(
+def test_fenced_worker_stops_at_any_point_of_its_transaction(
     bench: Bench, monkeypatch: pytest.MonkeyPatch, point: str
 ) -> None:
     """Every fatal error of a producer is treated as fencing, whichever call reports it."""
@@ -109,7 +109,7 @@ def test_a_worker_whose_producer_is_fenced_ends_wherever_its_transaction_is(
     bench.check()
 
 
-def test_workers_that_take_a_group_from_each_other_stay_exact(bench: Bench) -> None:
+def test_workers_that_take_over_a_group_from_each_other_are_exact(bench: Bench) -> None:
     workers = LoopWorker(bench), LoopWorker(bench)
     for seed in range(6):
         feed(bench, seed, 300)
@@ -124,7 +124,7 @@ def test_workers_that_take_a_group_from_each_other_stay_exact(bench: Bench) -> N
     bench.check()
 
 
-def test_lag_tools_see_that_all_is_read_during_the_lease(bench: Bench) -> None:
+def test_committed_offsets_show_no_lag_during_the_lease(bench: Bench) -> None:
     worker = LoopWorker(bench).open()
     for seed in (1, 2):
         feed(bench, seed)
@@ -132,7 +132,7 @@ def test_lag_tools_see_that_all_is_read_during_the_lease(bench: Bench) -> None:
         assert all(task.input.is_caught_up for task in worker.group.tasks)
 
 
-def test_another_checkpoint_is_refused_and_no_worker_is_fenced(bench: Bench) -> None:
+def test_different_checkpoint_is_refused_without_fencing_a_worker(bench: Bench) -> None:
     feed(bench, 1)
     living = LoopWorker(bench).open()
     living.until(living.cycle)
@@ -160,7 +160,7 @@ def test_another_checkpoint_takes_over_the_state_with_restore(bench: Bench) -> N
     bench.check()
 
 
-def test_a_snapshot_older_than_deletes_are_kept_is_completed_from_the_beginning(
+def test_snapshot_older_than_delete_retention_is_rebuilt_from_the_beginning(
     bench: Bench, caplog: pytest.LogCaptureFixture
 ) -> None:
     feed(bench, 1)
@@ -192,7 +192,7 @@ def test_a_snapshot_newer_than_the_changelogs_is_refused(bench: Bench) -> None:
         LoopWorker(bench, worker.snapshots).open()
 
 
-def test_a_lost_marker_group_costs_nothing(bench: Bench) -> None:
+def test_job_continues_after_loss_of_the_marker_group(bench: Bench) -> None:
     feed(bench, 1)
     LoopWorker(bench).open().read_everything()
     admin = AdminClient(bench.settings.admin())
@@ -202,7 +202,7 @@ def test_a_lost_marker_group_costs_nothing(bench: Bench) -> None:
     bench.check()
 
 
-def test_offsets_committed_by_a_stranger_stop_the_job(bench: Bench) -> None:
+def test_offsets_committed_by_another_program_stop_the_job(bench: Bench) -> None:
     stranger = Consumer(bench.settings.consumer(**{"group.id": "group-marker"}))
     stranger.commit(offsets=[TopicPartition(INPUT, 1, 4)], asynchronous=False)
     stranger.close()
@@ -210,7 +210,7 @@ def test_offsets_committed_by_a_stranger_stop_the_job(bench: Bench) -> None:
         LoopWorker(bench).open()
 
 
-def test_lost_input_stops_the_job_and_nothing_of_it_is_committed(bench: Bench) -> None:
+def test_lost_input_stops_the_job_without_a_commit(bench: Bench) -> None:
     feed(bench, 1)
     admin = AdminClient(bench.settings.admin())
     for future in admin.delete_records([TopicPartition(INPUT, 0, 2)]).values():
@@ -221,9 +221,7 @@ def test_lost_input_stops_the_job_and_nothing_of_it_is_committed(bench: Bench) -
     assert bench.outputs()[0] == []
 
 
-def test_a_record_that_runs_out_of_memory_goes_to_errors_and_nothing_else_does(
-    bench: Bench, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_only_a_record_that_runs_out_of_memory_goes_to_errors(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
     process, poison = UserSessions.process, b"poison-key"
 
     def hungry(self: UserSessions, event: UserActivity, ctx: Context[UserSessionStats]) -> None:
@@ -251,7 +249,9 @@ def test_a_record_that_runs_out_of_memory_goes_to_errors_and_nothing_else_does(
     assert sum(map(len, bench.outputs().values())) > 300
 
 
-def test_slow_logic_is_committed_in_pieces_and_nothing_is_lost(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_slow_processing_is_split_into_several_commits_without_loss(
+    bench: Bench, monkeypatch: pytest.MonkeyPatch
+) -> None:
     process = UserSessions.process
 
     def slow(self: UserSessions, event: UserActivity, ctx: Context[UserSessionStats]) -> None:
@@ -268,9 +268,7 @@ def test_slow_logic_is_committed_in_pieces_and_nothing_is_lost(bench: Bench, mon
 
 
 @pytest.mark.timeout(300)
-def test_what_the_next_sub_topology_has_used_is_deleted_from_the_repartition_topic(
-    platform: Platform, tmp_path: Path
-) -> None:
+def test_processed_records_are_deleted_from_the_repartition_topic(platform: Platform, tmp_path: Path) -> None:
     bench = ServiceBench(platform, "order-stores", "purging", tmp_path)
     (first, *_) = bench.service.repartitions("purging", PARTITIONS)
     consumer = Consumer(bench.settings.consumer())

@@ -97,7 +97,9 @@ def node_in(role: str, run: Run, number: int) -> Node:
         ("coordinator", "user-sessions"),
     ],
 )
-def test_one_broker_bounces(brokers: ThreeBrokers, tmp_path: Path, role: str, service: str, *, clean: bool) -> None:
+def test_job_survives_repeated_restarts_of_one_broker(
+    brokers: ThreeBrokers, tmp_path: Path, role: str, service: str, *, clean: bool
+) -> None:
     run = Run(brokers, service, f"{role}-{'clean' if clean else 'hard'}", tmp_path)
     try:
         for number in range(BOUNCES):
@@ -109,7 +111,7 @@ def test_one_broker_bounces(brokers: ThreeBrokers, tmp_path: Path, role: str, se
 
 
 @pytest.mark.parametrize("service", ["user-sessions", "order-stores"])
-def test_all_brokers_are_killed_at_once(brokers: ThreeBrokers, tmp_path: Path, service: str) -> None:
+def test_job_survives_a_kill_of_all_brokers(brokers: ThreeBrokers, tmp_path: Path, service: str) -> None:
     run = Run(brokers, service, "all-brokers", tmp_path)
     try:
         for _ in range(2):

@@ -41,7 +41,7 @@ def test_topics_are_created_once(admin: TopicAdmin, name: str) -> None:
     assert admin.differences([spec]) == ()
 
 
-def test_an_explicit_default_is_no_difference(admin: TopicAdmin, name: str) -> None:
+def test_explicit_default_is_not_a_difference(admin: TopicAdmin, name: str) -> None:
     admin.create([TopicSpec(name, 1)])
     assert admin.differences([TopicSpec(name, 1, {"cleanup.policy": "delete"})]) == ()
 
@@ -65,7 +65,7 @@ def test_a_recreated_topic_has_another_id(admin: TopicAdmin, name: str) -> None:
     assert admin.topic_ids([name]) != first
 
 
-def test_a_missing_topic_is_named_with_what_makes_it(admin: TopicAdmin, name: str) -> None:
+def test_missing_topic_error_names_the_create_command(admin: TopicAdmin, name: str) -> None:
     with pytest.raises(TopicMissing, match=f"has no topic {name}: `forebay topics create` creates it"):
         admin.topic_ids([name])
 
@@ -85,7 +85,7 @@ def test_topics_that_the_broker_does_not_create_are_refused_with_its_reason(
         admin.create([spec])
 
 
-def test_a_broker_that_is_not_there_is_unavailable(settings: KafkaSettings) -> None:
+def test_unreachable_broker_raises_kafka_unavailable(settings: KafkaSettings) -> None:
     elsewhere = replace(settings, bootstrap_servers="127.0.0.1:1")
     with pytest.raises(KafkaUnavailable, match=r"127\.0\.0\.1:1"):
         TopicAdmin(elsewhere, timeout_s=1).describe(["any"])
@@ -112,6 +112,6 @@ def test_the_command_creates_and_describes_a_services_topics(
     assert "should be" not in described
 
 
-def test_the_command_names_the_services_there_are(endpoints: Endpoints, capsys: pytest.CaptureFixture[str]) -> None:
+def test_unknown_service_error_lists_the_services(endpoints: Endpoints, capsys: pytest.CaptureFixture[str]) -> None:
     assert command(endpoints, "topics", "create", "nonsense") == 2
     assert "user-sessions" in capsys.readouterr().err

@@ -27,7 +27,7 @@ def bench(platform: Platform, tmp_path: Path) -> Iterator[Bench]:
 
 
 @pytest.mark.parametrize("topic", [OUTPUT, "gone-user-profiles-changelog"])
-def test_a_deleted_topic_of_the_job_s_own_stops_it(bench: Bench, topic: str) -> None:
+def test_deleted_internal_topic_stops_the_job(bench: Bench, topic: str) -> None:
     job = bench.job()
     job.until(bench.has_read_everything, "what waited is read")
     TopicAdmin(bench.settings).delete([topic])

@@ -90,7 +90,7 @@ def counts_by_key(settings: KafkaSettings, topic: str) -> dict[str, list[int]]:
 
 
 @pytest.mark.parametrize("clean", [True, False], ids=["clean", "killed"])
-def test_releases_of_a_topology_lose_and_repeat_nothing(
+def test_topology_changes_lose_and_duplicate_nothing(
     endpoints: Endpoints, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, *, clean: bool
 ) -> None:
     settings, module = settings_of(endpoints), tmp_path / "evolution_topology.py"

@@ -23,7 +23,7 @@ def announce(settings: KafkaSettings, topic: str, partition: int) -> None:
     produce(settings, topic, partition, None, time_headers("a-0", TaskTime()))
 
 
-def test_records_wait_and_announcements_and_used_records_do_not(platform: Platform) -> None:
+def test_announcements_and_processed_records_are_not_unread(platform: Platform) -> None:
     settings = settings_of(platform.up())
     topic = new_topic(settings, "app-gone-repartition", 4)
     write(settings, topic, [(0, "used"), (1, "used")])

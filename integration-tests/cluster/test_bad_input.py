@@ -47,7 +47,7 @@ def test_a_wrong_address_is_logged_and_retried(release: Release) -> None:
     assert waiting["restartCount"] == 0
 
 
-def test_a_missing_topic_is_named_with_the_command_that_makes_it(release: Release) -> None:
+def test_missing_topic_error_names_the_command_that_creates_it(release: Release) -> None:
     release.apply(f"{release.service}.topics.create=false", wait=False)
     says(release, "user_activity", "forebay topics create user-sessions")
 
@@ -59,7 +59,7 @@ def bench(release: Release) -> ClusterBench:
     return release.open()
 
 
-def test_a_contract_the_registry_refuses_is_named_and_once_it_is_gone_the_job_starts(
+def test_incompatible_schema_is_reported_and_the_job_starts_once_it_is_deleted(
     release: Release, bench: ClusterBench
 ) -> None:
     registry = bench.settings.schema_registry_url
@@ -92,9 +92,7 @@ def test_a_second_driver_is_refused_the_checkpoint_and_the_first_continues(
     release.settle(bench, job)
 
 
-def test_another_release_of_the_same_application_is_refused_by_the_marker(
-    release: Release, bench: ClusterBench
-) -> None:
+def test_second_release_with_the_same_application_id_is_refused(release: Release, bench: ClusterBench) -> None:
     other = Release(release.namespace, release.service, release.producer, release.tag, name="other")
     job = release.load(Load(seed=3, rate=60))
     other.apply(

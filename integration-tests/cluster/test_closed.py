@@ -67,7 +67,7 @@ def connects(namespace: Namespace, of: tuple[str, str], host: str, port: int) ->
     return namespace.python(*of, code) == "open"
 
 
-def test_another_namespace_reaches_nothing(release: Release, outsider: Namespace) -> None:
+def test_pods_in_another_namespace_can_not_connect(release: Release, outsider: Namespace) -> None:
     here, namespace = ("outsider", "outsider"), release.namespace.name
     places = ((f"demo-{release.service}", 8080), (f"demo-{release.service}", 7078), ("demo-broker", 9092))
     for name, port in (*places, ("demo-console", 7080)):
@@ -114,7 +114,7 @@ def test_only_the_driver_reaches_the_api_server(release: Release, bench: Cluster
     assert connects(release.namespace, (release.executor(), "executor"), "demo-broker", 9092)
 
 
-def test_the_driver_changes_no_pod(release: Release, bench: ClusterBench) -> None:
+def test_driver_service_account_can_not_change_pods(release: Release, bench: ClusterBench) -> None:
     can, account = release.namespace.can, f"demo-{release.service}"
     for verb, what in (
         ("watch", "pods"),
@@ -137,7 +137,7 @@ def test_the_driver_changes_no_pod(release: Release, bench: ClusterBench) -> Non
     assert not can(f"{account}-secrets", "get", "pods")
 
 
-def test_with_these_rights_spark_knows_its_executors(release: Release, bench: ClusterBench) -> None:
+def test_driver_permissions_suffice_to_discover_executors(release: Release, bench: ClusterBench) -> None:
     release.scale(2)
     poll_until(lambda: "now 2 executors" in release.log(), "the driver uses both executors", 120)
     assert "forbidden" not in release.log()

@@ -89,17 +89,17 @@ def bench(release: Release, external: ExternalKafka) -> ClusterBench:
     return result
 
 
-def test_a_login_from_a_secret_and_least_rights_suffice(release: Release, bench: ClusterBench) -> None:
+def test_login_from_a_secret_with_minimal_acls_suffices(release: Release, bench: ClusterBench) -> None:
     release.settle(bench, release.load(Load(seed=1)))
 
 
-def test_a_second_executor_knows_the_login_too(release: Release, bench: ClusterBench) -> None:
+def test_second_executor_gets_the_login(release: Release, bench: ClusterBench) -> None:
     release.scale(2)
     release.settle(bench, release.load(Load(seed=2, rate=100)))
     release.scale(1)
 
 
-def test_a_wrong_password_is_reported_and_costs_no_record(release: Release, bench: ClusterBench) -> None:
+def test_wrong_password_is_reported_and_no_record_is_lost(release: Release, bench: ClusterBench) -> None:
     release.settings = by_password(release, "wrong-login")
     release.apply(wait=False)
     poll_until(lambda: "refuses the login" in release.log(container="wait"), "the log reports the denied access", 180)
@@ -122,7 +122,7 @@ def test_a_job_resumes_with_a_certificate_instead_of_the_password(release: Relea
     release.settle(bench, release.load(Load(seed=4)))
 
 
-def test_no_password_is_anywhere_but_in_the_secrets(release: Release, bench: ClusterBench) -> None:
+def test_passwords_are_only_in_secrets(release: Release, bench: ClusterBench) -> None:
     kinds = "configmaps,deployments,jobs,pods,events"
     texts = {kinds: json.dumps(release.namespace.get(kinds))}
     for pod in release.namespace.names("pods"):

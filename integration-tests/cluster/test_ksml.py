@@ -54,7 +54,7 @@ def bench(release: Release, tmp_path: Path) -> ClusterBench:
     return release.open()
 
 
-def test_a_definition_and_its_producer_give_what_its_functions_give(
+def test_ksml_definition_and_producer_give_the_expected_results(
     release: Release, bench: ClusterBench, tmp_path: Path
 ) -> None:
     driver = f"{release.name}-{NAME}-0"

@@ -37,7 +37,7 @@ def bench(release: Release) -> ClusterBench:
     return release.open()
 
 
-def test_a_store_is_upgraded_by_a_job_while_the_driver_rests(release: Release, bench: ClusterBench) -> None:
+def test_kubernetes_job_upgrades_a_store_while_the_driver_is_down(release: Release, bench: ClusterBench) -> None:
     for producer in ("menu-prices", "food-orders"):
         send(release, producer, seed=1)
         release.until_read(bench)
@@ -72,7 +72,7 @@ def test_a_lost_checkpoint_is_restored_by_a_job(release: Release, bench: Cluster
     check_bills(bench, grace_ms=1_000, idle_ms=1_000, at_least=4_000)
 
 
-def test_the_state_is_spread_over_fewer_tasks_by_a_job(release: Release, bench: ClusterBench) -> None:
+def test_kubernetes_job_rescales_state_to_fewer_tasks(release: Release, bench: ClusterBench) -> None:
     assert bench.changelog_partitions() == {4}
     release.settings = [*release.settings, "price-join.tasks=2"]
     assert "records of 4 tasks staged for 2" in maintain(release, "rescale")

@@ -54,14 +54,14 @@ def test_scaling_out_under_load(release: Release, bench: ClusterBench) -> None:
 
 
 @pytest.mark.parametrize("pod", ["driver", "executor"])
-def test_a_deleted_pod_under_load_costs_no_record(release: Release, bench: ClusterBench, pod: str) -> None:
+def test_deleting_a_pod_under_load_loses_no_record(release: Release, bench: ClusterBench, pod: str) -> None:
     names = {"driver": release.driver, "executor": release.executor()}
     job = release.be_busy(bench, seed=3 + list(names).index(pod))
     release.replace(names[pod])
     release.settle(bench, job)
 
 
-def test_killed_processes_under_load_cost_no_record(release: Release, bench: ClusterBench) -> None:
+def test_killing_processes_under_load_loses_no_record(release: Release, bench: ClusterBench) -> None:
     job = release.be_busy(bench, seed=5)
     release.kill(release.driver, release.executor())
     release.settle(bench, job)

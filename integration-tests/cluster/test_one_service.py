@@ -70,7 +70,7 @@ def test_scaling_to_zero_and_back_loses_nothing(release: Release, bench: Cluster
 
 
 @pytest.mark.parametrize("pod", ["driver", "executor", "broker"])
-def test_a_deleted_pod_under_load_costs_no_record(release: Release, bench: ClusterBench, pod: str) -> None:
+def test_deleting_a_pod_under_load_loses_no_record(release: Release, bench: ClusterBench, pod: str) -> None:
     names = {"driver": release.driver, "executor": release.executor(), "broker": "demo-broker-0"}
     name = names[pod]
     seed = 4 + list(names).index(pod)
@@ -79,7 +79,7 @@ def test_a_deleted_pod_under_load_costs_no_record(release: Release, bench: Clust
     release.settle(bench, job)
 
 
-def test_killed_processes_under_load_cost_no_record(release: Release, bench: ClusterBench) -> None:
+def test_killing_processes_under_load_loses_no_record(release: Release, bench: ClusterBench) -> None:
     job = release.be_busy(bench, seed=7)
     release.kill(release.driver, release.executor())
     release.settle(bench, job)
@@ -116,7 +116,7 @@ def same_pods(release: Release, before: dict[str, str], *pods: str) -> list[str]
     return [pod for pod in pods if release.namespace.uid(pod) == before[pod]]
 
 
-def test_a_drained_node_costs_no_record_and_keeps_one_executor(release: Release, bench: ClusterBench) -> None:
+def test_draining_a_node_loses_no_record_and_keeps_one_executor(release: Release, bench: ClusterBench) -> None:
     nodes = run("kubectl", "get", "nodes", "-o", "jsonpath={.items[*].metadata.name}").split()
     if len(nodes) != 1:
         pytest.skip("that all pods are on the node that is drained is known of a cluster of one node only")
@@ -143,7 +143,7 @@ def test_a_drained_node_costs_no_record_and_keeps_one_executor(release: Release,
     release.scale(1)
 
 
-def test_an_upgrade_and_its_rollback_cost_no_record(release: Release, bench: ClusterBench) -> None:
+def test_upgrade_and_rollback_lose_no_record(release: Release, bench: ClusterBench) -> None:
     before = release.namespace.uid(release.driver)
     revision = release.namespace.helm("history", "demo", "--max", "1", "-o", "json")
     job = release.load(Load(seed=9, rate=60))
@@ -158,9 +158,7 @@ def test_an_upgrade_and_its_rollback_cost_no_record(release: Release, bench: Clu
     release.settle(bench)
 
 
-def test_an_upgrade_to_code_that_reads_nothing_of_the_other_costs_no_record(
-    release: Release, bench: ClusterBench
-) -> None:
+def test_upgrade_to_incompatible_code_loses_no_record(release: Release, bench: ClusterBench) -> None:
     release.scale(2)
     load = Load(seed=10, rate=60)
     job = release.load(load)
@@ -175,7 +173,7 @@ def test_an_upgrade_to_code_that_reads_nothing_of_the_other_costs_no_record(
     release.settle(bench)
 
 
-def test_helm_test_fails_unless_an_output_comes_while_it_waits(release: Release, bench: ClusterBench) -> None:
+def test_helm_test_fails_unless_outputs_are_committed_while_it_runs(release: Release, bench: ClusterBench) -> None:
     release.settings.append(f"{release.service}.test.seconds=60")
     release.scale(0)
     release.apply(wait=False)
@@ -188,7 +186,7 @@ def test_helm_test_fails_unless_an_output_comes_while_it_waits(release: Release,
     release.settle(bench, job)
 
 
-def test_workers_continue_while_their_driver_is_replaced_and_end_with_the_last_one(
+def test_workers_continue_while_the_driver_is_replaced_and_stop_after_the_last_driver(
     release: Release, bench: ClusterBench
 ) -> None:
     executor, driver = release.executor(), f"deployment/demo-{release.service}"

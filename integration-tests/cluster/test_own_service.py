@@ -28,7 +28,7 @@ def folder(release: Release, tmp_path: Path) -> Path:
     return tmp_path
 
 
-def test_the_page_s_commands_install_and_scale_it(release: Release, folder: Path) -> None:
+def test_documented_commands_install_and_scale_a_new_service(release: Release, folder: Path) -> None:
     namespace = release.namespace
     build, install = walkthrough.commands("sh")
     built = walkthrough.shell(folder, build)

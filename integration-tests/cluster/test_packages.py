@@ -36,7 +36,7 @@ def render(name: str, *values: str) -> str:
 
 
 @pytest.mark.parametrize("values", [(), ("user-sessions.queries.enabled=true", "global.image.tag=v2")])
-def test_each_rendering_is_the_same_and_nothing_is_warned_of(values: tuple[str, ...]) -> None:
+def test_rendering_is_deterministic_and_without_warnings(values: tuple[str, ...]) -> None:
     assert render(chart(UMBRELLA), *values) == render(chart(UMBRELLA), *values)
 
 
@@ -48,7 +48,7 @@ def test_no_rendering_holds_a_secret() -> None:
 
 
 @pytest.mark.parametrize("name", [UMBRELLA, SERVICE, PRODUCER, BROKER, CONSOLE, ENGINE])
-def test_a_chart_is_pushed_pulled_and_rendered_like_the_checkout_s(
+def test_chart_pulled_from_a_registry_renders_like_the_checkout(
     name: str, registry: OciRegistry, tmp_path: Path
 ) -> None:
     run("helm", "package", "--dependency-update", "--destination", str(tmp_path), str(CHARTS / name))

@@ -34,13 +34,13 @@ def check(run: Run, plan: Plan) -> None:
 
 
 @pytest.mark.timeout(600)
-def test_killed_at_each_named_point_a_job_is_exact(faulty: FaultyPlatform, tmp_path: Path) -> None:
+def test_job_is_exact_after_kills_at_every_kill_point(faulty: FaultyPlatform, tmp_path: Path) -> None:
     plan = Plan(9_001, "user-sessions", tuple(killed_at(point) for point in Point))
     check(run_plan(faulty, plan, tmp_path / "points"), plan)
 
 
 @pytest.mark.timeout(600)
-def test_a_snapshot_due_without_a_broker_and_an_old_snapshot_leave_a_job_exact(
+def test_job_is_exact_after_a_snapshot_during_an_outage_and_a_stale_snapshot(
     faulty: FaultyPlatform, tmp_path: Path
 ) -> None:
     faults = (Fault(Kind.SNAPSHOT_DUE_AWAY, seconds=6.0), Fault(Kind.SNAPSHOT_OLD, seconds=60_000.0))
@@ -49,7 +49,7 @@ def test_a_snapshot_due_without_a_broker_and_an_old_snapshot_leave_a_job_exact(
 
 
 @pytest.mark.timeout(600)
-def test_two_stages_and_a_second_driver_leave_a_job_exact(faulty: FaultyPlatform, tmp_path: Path) -> None:
+def test_job_with_two_sub_topologies_is_exact_despite_a_second_driver(faulty: FaultyPlatform, tmp_path: Path) -> None:
     faults = (
         killed_at(Point.AFTER_COMMIT),
         Fault(Kind.TWO_WORKERS),
@@ -62,7 +62,7 @@ def test_two_stages_and_a_second_driver_leave_a_job_exact(faulty: FaultyPlatform
 
 
 @pytest.mark.timeout(600)
-def test_workers_that_survive_their_executor_leave_a_job_exact(
+def test_job_is_exact_with_workers_that_survive_their_executor(
     faulty: FaultyPlatform, tmp_path: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:
     plan = Plan(9_005, "user-sessions", (Fault(Kind.JVM_KILL, 2.0), Fault(Kind.DRIVER_KILL, 2.0)))

@@ -148,7 +148,7 @@ def until_reported(job: JobProcess, right: Right, since: int) -> None:
 
 
 @pytest.mark.timeout(900)
-def test_least_rights_suffice_a_missing_one_is_named_and_no_secret_is_left_anywhere(
+def test_minimal_acls_suffice_missing_acls_are_reported_and_no_secret_leaks(
     broker: Secured, scram_job: SecuredJob, producing: Environment
 ) -> None:
     needed = rights(scram_job.bench.service, "discreet", Role.RUN)

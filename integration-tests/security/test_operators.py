@@ -41,7 +41,7 @@ def operator(broker: Secured, tmp_path: Path) -> Operator:
     return command
 
 
-def test_an_operator_makes_describes_and_resets(operator: Operator, capsys: pytest.CaptureFixture[str]) -> None:
+def test_operator_can_create_describe_and_reset_topics(operator: Operator, capsys: pytest.CaptureFixture[str]) -> None:
     assert operator("topics", "create", SERVICE.name) == 0
     capsys.readouterr()
     assert operator("topics", "describe", SERVICE.name, "--json") == 0
@@ -52,7 +52,7 @@ def test_an_operator_makes_describes_and_resets(operator: Operator, capsys: pyte
 
 
 @pytest.mark.parametrize("operation", FEWER, ids=str)
-def test_an_operator_with_one_right_less_is_named(
+def test_operator_without_a_required_acl_gets_an_error_that_names_it(
     operation: Operation, operator: Operator, broker: Secured, capsys: pytest.CaptureFixture[str]
 ) -> None:
     right = next(right for right in NEEDED if right.operation is operation and right.name == SERVICE.output.name)

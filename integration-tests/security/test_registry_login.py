@@ -54,7 +54,7 @@ def registry(url: str, authority: Path, password: str = "secret") -> SchemaRegis
     return SchemaRegistry(settings.registry(), patience_s=0)
 
 
-def test_the_authority_named_is_trusted_although_the_machine_names_others(
+def test_configured_ca_takes_precedence_over_the_environment(
     broker: Secured, door: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     others = Path(os.path.realpath(broker.authority.client("another").certificate))

@@ -195,13 +195,13 @@ def without(broker: Secured, principal: str, right: Right) -> Iterator[None]:
         broker.grant(principal, right)
 
 
-def test_the_list_suffices(job: Job) -> None:
+def test_listed_acls_suffice(job: Job) -> None:
     job.everything()
     job.everything()
 
 
 @pytest.mark.parametrize("right", NEEDED, ids=str)
-def test_without_one_of_them_the_broker_refuses(broker: Secured, job: Job, right: Right) -> None:
+def test_broker_refuses_a_job_without_any_one_of_the_listed_acls(broker: Secured, job: Job, right: Right) -> None:
     with without(broker, "User:tickets", right):
         with pytest.raises((Unavailable, KafkaRefused)) as refused:
             job.everything()
@@ -214,7 +214,7 @@ def test_without_one_of_them_the_broker_refuses(broker: Secured, job: Job, right
 @pytest.mark.parametrize(
     "right", [right for right in NEEDED if right.resource is not Resource.TRANSACTIONAL_ID], ids=str
 )
-def test_a_job_that_lacks_one_of_them_says_so_before_it_starts(broker: Secured, job: Job, right: Right) -> None:
+def test_job_without_a_required_acl_fails_before_it_starts(broker: Secured, job: Job, right: Right) -> None:
     own = JobRights(broker.user("tickets", PASSWORD), SERVICE, "tickets")
     own.require()
     remedy = "`forebay acl ticket-sales --application tickets --principal 'User:tickets' --apply`"
@@ -246,7 +246,7 @@ def test_an_unauthorized_client_gets_an_explanation(broker: Secured, job: Job) -
         AclAdmin(wrong, 5.0).lacking(NEEDED)
 
 
-def test_a_query_server_reads_the_changelogs_and_nothing_else(broker: Secured, job: Job) -> None:
+def test_query_server_may_only_read_changelogs(broker: Secured, job: Job) -> None:
     job.everything()
     broker.add_user("asking", PASSWORD)
     needed = rights(SERVICE, "tickets", Role.QUERY)
@@ -266,7 +266,7 @@ def test_a_query_server_reads_the_changelogs_and_nothing_else(broker: Secured, j
             catch_up()
 
 
-def test_no_user_grants_rights_to_itself(broker: Secured, job: Job) -> None:
+def test_user_can_not_grant_acls_to_itself(broker: Secured, job: Job) -> None:
     more = Right(Operation.READ, Resource.TOPIC, "user_activity", "curiosity")
     with pytest.raises(KafkaRefused, match=r"not authorized \(CLUSTER_AUTHORIZATION_FAILED\)"):
         AclAdmin(broker.user("tickets", PASSWORD)).grant([more], "User:tickets")

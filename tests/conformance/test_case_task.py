@@ -36,7 +36,7 @@ def test_case(case: Any) -> None:
     assert list(script.differences(outcomes(case, one_by_one(case)))) == []
 
 
-def test_writes_share_a_batch_and_reads_find_them_committed() -> None:
+def test_writes_share_a_batch_and_reads_see_committed_writes() -> None:
     operations = ["put", "put", "get", "get", "delete", "get"]
     steps = [{"op": op, "key": "a", **({"value": 1} if op == "put" else {})} for op in operations]
     script = make_script({"store": {"kind": "key_value"}, "steps": steps}, Declarations())
@@ -48,7 +48,7 @@ def test_each_record_of_a_topology_is_a_batch_of_its_own() -> None:
     assert make_script(case, Declarations()).batches() == one_by_one(case)
 
 
-def test_a_step_that_fails_leaves_the_state_as_it_was() -> None:
+def test_failed_step_does_not_change_the_state() -> None:
     steps = [
         {"op": "put", "key": "a", "value": 1},
         {"op": "put_all", "entries": [["a", 2], [None, 3]], "expect_error": "null_key"},

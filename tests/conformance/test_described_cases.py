@@ -17,7 +17,7 @@ PUBLIC = [(c["id"], c) for file in case_files(CASES) for c in load_cases(file) i
 SPREAD = [(name, case) for name, case in PUBLIC if not shares_a_task(case, 3)]
 
 
-def test_all_of_them_are_here() -> None:
+def test_all_public_topology_cases_are_present() -> None:
     assert len(PUBLIC) == 60
 
 
@@ -42,12 +42,12 @@ def test_a_case_fails_when_it_expects_another_result(case: Any) -> None:
     assert not run_case(other, 0).passed
 
 
-def test_the_command_runs_them(capsys: pytest.CaptureFixture[str]) -> None:
+def test_command_runs_the_described_cases(capsys: pytest.CaptureFixture[str]) -> None:
     assert run(["conformance", str(CASES), "--backend", "dsl"]) == 0
     assert capsys.readouterr().out.splitlines()[-1] == "60 passed, 0 failed"
 
 
-def test_the_command_runs_them_in_three_tasks(capsys: pytest.CaptureFixture[str]) -> None:
+def test_command_runs_the_described_cases_in_three_tasks(capsys: pytest.CaptureFixture[str]) -> None:
     assert run(["conformance", str(CASES), "--backend", "dsl", "--tasks", "3"]) == 0
     assert capsys.readouterr().out.splitlines()[-1] == f"{len(SPREAD)} passed, 0 failed"
     assert len(SPREAD) >= 40

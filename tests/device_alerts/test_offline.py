@@ -31,7 +31,7 @@ def test_a_silent_device_goes_offline_at_its_due_time() -> None:
     assert device(task).last_seen == START + 1000
 
 
-def test_not_a_millisecond_early() -> None:
+def test_device_does_not_go_offline_a_millisecond_early() -> None:
     task = driver()
     pipe(task, 0)
     assert task.pipe("d2", event(OFFLINE_AFTER - 1)) == []
@@ -56,7 +56,7 @@ def test_the_timer_is_set_once_and_not_moved_by_each_event() -> None:
     assert timer_rows(task) != first
 
 
-def test_on_an_idle_topic_once() -> None:
+def test_device_goes_offline_once_on_an_idle_topic() -> None:
     task = driver()
     pipe(task, 0)
     assert task.advance_wall_time(OFFLINE_AFTER - 1) == []
@@ -65,7 +65,7 @@ def test_on_an_idle_topic_once() -> None:
     assert timer_rows(task) == []
 
 
-def test_in_order_of_time_then_device() -> None:
+def test_devices_go_offline_in_order_of_time_then_device() -> None:
     task = driver()
     for at, key in ((0, "d9"), (1, "d2"), (1, "d1"), (2, "d9")):
         pipe(task, at, key=key)
@@ -83,7 +83,7 @@ def test_in_order_of_time_then_device() -> None:
         ("firmware_check", "1.2", "online", ["ONLINE"]),
     ],
 )
-def test_it_comes_online_with_any_event_type(
+def test_device_comes_online_with_any_event_type(
     event_type: str, value: str | float, status: str, alerts: list[str]
 ) -> None:
     task = driver()
@@ -98,13 +98,13 @@ def test_it_comes_online_with_any_event_type(
     assert (device(task).status, device(task).offline_since) == (status, None)
 
 
-def test_its_own_next_event_finds_it_offline() -> None:
+def test_next_event_of_an_overdue_device_sends_offline_then_online() -> None:
     task = driver()
     pipe(task, 0)
     assert types(values(task.pipe("d1", event(OFFLINE_AFTER)))) == ["OFFLINE", "ONLINE"]
 
 
-def test_it_can_go_offline_again() -> None:
+def test_device_can_go_offline_again() -> None:
     task = driver()
     pipe(task, 0)
     task.advance_wall_time(OFFLINE_AFTER)
@@ -113,7 +113,7 @@ def test_it_can_go_offline_again() -> None:
     assert (again.alert_type, again.timestamp) == ("OFFLINE", START + 3 * OFFLINE_AFTER)
 
 
-def test_counts_survive_an_absence() -> None:
+def test_counts_survive_an_offline_period() -> None:
     task = driver()
     for at in range(9):
         pipe(task, at)
@@ -123,7 +123,7 @@ def test_counts_survive_an_absence() -> None:
     assert pipe(task, 2 * OFFLINE_AFTER + 1, "error", "E1")[0].error_count == 2
 
 
-def test_survives_a_restart() -> None:
+def test_offline_timer_survives_a_restart() -> None:
     task = driver()
     pipe(task, 0)
     task.restart()
@@ -135,7 +135,7 @@ def test_survives_a_restart() -> None:
 class TestStragglers:
     """A late event that a device sent before or during its absence does not change its status to online."""
 
-    def test_an_event_from_before_its_absence(self) -> None:
+    def test_event_older_than_the_offline_period_does_not_bring_a_device_online(self) -> None:
         task = driver()
         pipe(task, 1000)
         task.pipe("d2", event(3 * OFFLINE_AFTER))
@@ -143,7 +143,7 @@ class TestStragglers:
         assert (device(task).status, device(task).last_seen) == ("offline", START + 1000)
         assert device(task).last_temp == 99.0
 
-    def test_an_event_after_which_it_would_be_offline_again_at_once(self) -> None:
+    def test_event_that_is_already_overdue_does_not_bring_a_device_online(self) -> None:
         task = driver()
         pipe(task, 0)
         task.pipe("d2", event(3 * OFFLINE_AFTER))
@@ -159,7 +159,7 @@ class TestStragglers:
         assert pipe(task, 2 * OFFLINE_AFTER) == []
         assert types(pipe(task, 2 * OFFLINE_AFTER + 1)) == ["ONLINE"]
 
-    def test_a_device_first_heard_of_by_an_old_event_goes_offline_at_once(self) -> None:
+    def test_device_first_seen_in_an_overdue_event_goes_offline_immediately(self) -> None:
         task = driver()
         pipe(task, 2 * OFFLINE_AFTER, key="d2")
         assert pipe(task, 0) == []
@@ -168,19 +168,19 @@ class TestStragglers:
 
 
 class TestSetting:
-    def test_zero_never(self) -> None:
+    def test_devices_never_go_offline_with_a_timeout_of_zero(self) -> None:
         task = driver(DeviceAlertsSettings(offline_after_ms=0))
         pipe(task, 0)
         assert timer_rows(task) == []
         assert task.advance_wall_time(1000 * OFFLINE_AFTER) == []
         assert pipe(task, 1000 * OFFLINE_AFTER) == []
 
-    def test_another_time(self) -> None:
+    def test_offline_timeout_is_a_setting(self) -> None:
         task = driver(DeviceAlertsSettings(offline_after_ms=1))
         pipe(task, 0)
         assert types(values(task.advance_wall_time(1))) == ["OFFLINE"]
 
-    def test_switched_off_and_on_again_it_holds_for_devices_known_before(self) -> None:
+    def test_known_devices_are_watched_after_detection_is_disabled_and_enabled_again(self) -> None:
         task = driver()
         pipe(task, 0)
         task = started_again(task, DeviceAlertsSettings(offline_after_ms=0))
@@ -190,7 +190,7 @@ class TestSetting:
         pipe(task, 2 * OFFLINE_AFTER)
         assert types(values(task.advance_wall_time(OFFLINE_AFTER))) == ["OFFLINE"]
 
-    def test_switched_off_a_device_that_is_offline_returns_with_its_next_newer_event(self) -> None:
+    def test_offline_device_comes_online_with_a_newer_event_if_detection_is_disabled(self) -> None:
         task = driver()
         pipe(task, 10)
         task.advance_wall_time(10 * OFFLINE_AFTER)

@@ -29,7 +29,7 @@ def test_a_status_older_than_other_events_but_newer_than_the_last_status_counts(
     assert (device(task).status, device(task).last_seen) == ("maintenance", START + 100)
 
 
-def test_of_two_at_the_same_time_the_later_arrival_counts() -> None:
+def test_later_arrival_wins_for_equal_timestamps() -> None:
     task = driver()
     for status, reading in (("idle", 20.0), ("running", 30.0)):
         pipe(task, 5, "sensor_reading", reading)

@@ -73,7 +73,7 @@ class TestMuting:
         pipe(task, 1, "sensor_reading", 90.0)
         assert (device(task).last_temp, device(task).last_seen) == (90.0, START + 1)
 
-    def test_each_device_is_muted_on_its_own(self) -> None:
+    def test_muting_is_per_device(self) -> None:
         task = driver(self.SETTINGS)
         assert [len(pipe(task, 0, "sensor_reading", 80.0, key)) for key in ("d1", "d2")] == [1, 1]
 

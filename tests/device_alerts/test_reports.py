@@ -64,7 +64,7 @@ def test_the_value_of_a_heartbeat_or_of_an_unknown_type_is_not_looked_at(value: 
     assert (device(task).heartbeat_count, device(task).last_seen, task.errors) == (1, START + 1, [])
 
 
-def test_another_type_only_moves_last_seen() -> None:
+def test_unknown_event_type_only_updates_last_seen() -> None:
     task = driver()
     pipe(task, 0, "status_update", "idle")
     before = device(task)

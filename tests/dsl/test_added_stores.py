@@ -315,7 +315,7 @@ def test_stores_of_windows_get_later_changes() -> None:
     assert [row.value for row in new.store("x").values()] == [2]
 
 
-def test_an_aggregate_of_final_results_counts_later_ones() -> None:
+def test_added_aggregate_of_final_results_counts_later_results() -> None:
     new = driver_with_added(
         lambda table: (
             table.suppress(UntilWindowCloses(tumbling(10)), store="b")

@@ -73,7 +73,7 @@ def test_an_unlimited_window_never_closes() -> None:
     assert [(key.window.start, value) for key, value, _ in sent] == [(10, 1), (10, 2), (10, 3)]
 
 
-def test_sliding_windows_are_kafka_streams() -> None:
+def test_sliding_windows_match_kafka_streams() -> None:
     def build(t: Topology) -> None:
         windows = t.stream("in", str).group_by_key().windowed_by(SlidingWindows(10, 5))
         windows.aggregate(JOIN, str, store="w").to_stream().to("out")
@@ -90,7 +90,7 @@ def test_sliding_windows_are_kafka_streams() -> None:
     ]
 
 
-def test_sessions_take_back_what_they_absorb() -> None:
+def test_merged_sessions_are_retracted() -> None:
     def build(t: Topology) -> None:
         sessions = t.stream("in", str).group_by_key().windowed_by(SessionWindows(5, 100))
         sessions.aggregate(JOIN, str, store="s").to_stream().to("out")
@@ -104,7 +104,7 @@ def test_sessions_take_back_what_they_absorb() -> None:
     ]
 
 
-def test_a_session_that_was_given_as_final_is_final_for_good() -> None:
+def test_final_session_does_not_merge_with_later_records() -> None:
     def build(t: Topology) -> None:
         sessions = t.stream("in", str).group_by_key().windowed_by(SessionWindows(5), Emission.FINAL)
         sessions.count(store="s", retention_ms=1_000).to_stream().to("out")
@@ -116,7 +116,7 @@ def test_a_session_that_was_given_as_final_is_final_for_good() -> None:
 
 
 @pytest.mark.parametrize("windows", [tumbling(10), hopping(10, 5), SlidingWindows(10), SessionWindows(10)])
-def test_finals_come_when_the_clock_reaches_their_close_and_a_record_in_order_is_never_late(windows: Any) -> None:
+def test_final_results_are_emitted_at_close_and_records_in_order_are_never_late(windows: Any) -> None:
     def build(t: Topology) -> None:
         grouped = t.stream("in", str).group_by_key()
         grouped.windowed_by(windows, Emission.FINAL).count(store="w").to_stream().to("out")
@@ -132,7 +132,7 @@ def test_finals_come_when_the_clock_reaches_their_close_and_a_record_in_order_is
     assert len({key for key, _, _ in run.by_topic("out")}) == len(run.by_topic("out")), "once each"
 
 
-def test_a_late_record_goes_to_late_once_and_counts_elsewhere() -> None:
+def test_late_record_is_reported_once_and_still_processed_by_other_operators() -> None:
     def build(t: Topology) -> None:
         grouped = t.stream("in", str).group_by_key()
         grouped.windowed_by(tumbling(10)).count(store="w").to_stream().to("windows")

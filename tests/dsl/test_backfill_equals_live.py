@@ -103,7 +103,7 @@ def stores(driver: TestDriver) -> dict[str, dict[bytes, bytes]]:
 
 @pytest.mark.parametrize("tasks", [1, 2, 3])
 @pytest.mark.parametrize("cut", [0, 1, 60, 1_000])
-def test_a_re_keyed_stream_meets_the_rows_of_its_time(tasks: int, cut: int) -> None:
+def test_rekeyed_stream_joins_the_rows_as_of_its_timestamp(tasks: int, cut: int) -> None:
     given = rekeyed_join.records(1_000, 60)
     driver = after_a_backfill(rekeyed_join.JOB, tasks, given, cut)
     assert sorted(sent.value for sent in driver.outputs) == rekeyed_join.expected_join(given)

@@ -41,7 +41,7 @@ def test_a_bad_record_is_reported_once(tasks: int) -> None:
         assert [(record.topic, record.value) for record in sent] == [("at-once", "5"), ("later", "5")]
 
 
-def test_a_sub_topology_that_reads_the_table_later_reports_what_the_first_one_has_read_before(
+def test_second_sub_topology_reports_bad_records_that_the_first_one_read(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     codec = Changed()
@@ -119,7 +119,7 @@ def test_a_record_that_fails_in_later_tasks_only_is_reported_by_them() -> None:
     assert [failure.key for failure in driver.errors] == [b"tea", b"tea"]
 
 
-def test_a_codec_without_memory_is_not_the_fault_of_a_record_among_others() -> None:
+def test_memory_error_in_a_codec_is_not_blamed_on_the_record() -> None:
     with pytest.raises(MemoryError):
         with_short_memory(MemoryError()).pipe_bytes(b"tea", bytes(8), topic="prices")
 

@@ -60,7 +60,7 @@ def test_the_copy_of_a_versioned_table_has_its_history(tasks: int) -> None:
 
 
 @TASKS
-def test_a_record_of_the_millisecond_of_a_row_meets_it_behind_a_repartition_too(tasks: int) -> None:
+def test_record_joins_a_row_of_the_same_millisecond_after_a_repartition(tasks: int) -> None:
     def build(t: Topology) -> None:
         rows = t.table("rows", str, store="zz")
         changes = rows.to_stream()
@@ -71,7 +71,7 @@ def test_a_record_of_the_millisecond_of_a_row_meets_it_behind_a_repartition_too(
 
 
 @TASKS
-def test_a_stream_joins_what_is_counted_of_it_under_another_key(tasks: int) -> None:
+def test_stream_joins_its_own_count_by_another_key(tasks: int) -> None:
     def build(t: Topology) -> None:
         words = t.stream("in", str)
         counts = words.group_by(lambda _, word: word, str).count(store="n")
@@ -92,7 +92,7 @@ def test_a_stream_joins_itself_under_another_key(tasks: int) -> None:
 
 
 @TASKS
-def test_a_table_joins_what_is_grouped_of_it(tasks: int) -> None:
+def test_table_joins_an_aggregate_of_itself(tasks: int) -> None:
     def build(t: Topology) -> None:
         rows = t.table("rows", str, store="rows")
         sizes = rows.group_by(lambda _, group: group, str).count(store="sizes")
@@ -144,7 +144,7 @@ def aggregates_of_windows(t: Topology) -> None:
     counts.join(again, pair, str).to_stream().to("out")
 
 
-def test_keys_with_a_window_meet_where_both_go_by_all_their_bytes() -> None:
+def test_windowed_aggregate_joins_rows_repartitioned_by_key_and_window() -> None:
     """A windowed aggregate is partitioned by its key alone, but a repartition of its rows by key and window."""
     run = Driven(aggregates_of_windows, tasks=3)
     for number in range(9):
@@ -170,6 +170,6 @@ PLAIN: dict[str, tuple[Callable[[Topology], Any], list[str]]] = {
 
 
 @pytest.mark.parametrize("what", PLAIN)
-def test_nothing_is_sent_along_that_need_not_be(what: str) -> None:
+def test_no_unnecessary_repartition_is_added(what: str) -> None:
     build, parts = PLAIN[what]
     assert names(Driven(build)) == parts

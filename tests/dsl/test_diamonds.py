@@ -82,7 +82,7 @@ def test_a_record_of_a_stream_meets_the_table_that_it_changed() -> None:
     assert Driven(build).feed("in", ("k", 1, 1), ("k", 5, 2)) == [("k", "2/1", 1), ("k", "10/6", 2)]
 
 
-def test_each_of_a_record_s_elements_meets_the_table_as_that_element_changed_it() -> None:
+def test_each_flat_mapped_element_joins_the_table_as_updated_by_that_element() -> None:
     def build(t: Topology) -> None:
         words = t.stream("in", str).flat_map_values(lambda _, text: text.split(), str)
         shown = words.map_values(lambda _, word: word.upper(), str)
@@ -91,7 +91,7 @@ def test_each_of_a_record_s_elements_meets_the_table_as_that_element_changed_it(
     assert Driven(build).feed("in", ("k", "a b", 1)) == [("k", "A1", 1), ("k", "B2", 1)]
 
 
-def test_a_record_that_fails_leaves_nothing_for_the_next() -> None:
+def test_failed_record_leaves_no_state_for_the_next() -> None:
     def build(t: Topology) -> None:
         def refuse(_: str, n: int) -> bool:
             if n == 2:
@@ -108,7 +108,7 @@ def test_a_record_that_fails_leaves_nothing_for_the_next() -> None:
     assert len(run.driver.errors) == 1
 
 
-def test_the_row_of_a_mapper_that_gives_none_is_not_there_for_a_join() -> None:
+def test_row_mapped_to_none_is_missing_in_a_join() -> None:
     def build(t: Topology) -> None:
         rows = t.table("in", int, store="rows")
         some = rows.map_values(lambda _, n: cast(int, n if n > 5 else None), int)
@@ -119,7 +119,7 @@ def test_the_row_of_a_mapper_that_gives_none_is_not_there_for_a_join() -> None:
     assert run.feed("other", ("k", 2, 2)) == [("k", "2/None", 2)]
 
 
-def test_names_made_of_long_chains_of_joins_stay_names_of_topics() -> None:
+def test_names_generated_for_long_join_chains_are_valid_topic_names() -> None:
     def build(t: Topology) -> None:
         rows = t.table("in", int, store="rows")
         expected_join = rows

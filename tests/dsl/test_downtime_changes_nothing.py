@@ -43,14 +43,14 @@ def after_a_downtime(job: Job, tasks: int, given: Sequence[Record], cut: int) ->
 
 @pytest.mark.parametrize("tasks", [1, 2, 3])
 @pytest.mark.parametrize("cut", [0, 1, 60])
-def test_a_re_keyed_stream_meets_the_rows_of_its_time(tasks: int, cut: int) -> None:
+def test_rekeyed_stream_joins_the_rows_as_of_its_timestamp_after_downtime(tasks: int, cut: int) -> None:
     given = rekeyed_join.records(1_000, 60)
     driver = after_a_downtime(rekeyed_join.JOB, tasks, given, cut)
     assert sorted(sent.value for sent in driver.outputs) == rekeyed_join.expected_join(given)
 
 
 @pytest.mark.parametrize("tasks", [1, 3])
-def test_so_it_does_if_all_comes_at_once_while_the_job_runs(tasks: int) -> None:
+def test_rekeyed_stream_joins_the_rows_as_of_its_timestamp_in_a_burst(tasks: int) -> None:
     given = rekeyed_join.records(1_000, 60)
     driver = TestDriver(rekeyed_join.JOB, tasks=tasks)
     driver.pipe_all(given)

@@ -36,7 +36,7 @@ def counting() -> Topology:
     return t
 
 
-def test_a_topology_is_driven_as_it_is() -> None:
+def test_driver_accepts_a_topology() -> None:
     driver = TestDriver(counting(), tasks=3)
     for key in "abc":
         driver.pipe(key, "word", timestamp=1)
@@ -45,7 +45,7 @@ def test_a_topology_is_driven_as_it_is() -> None:
     assert driver.store("n")["word"].value == 3
 
 
-def test_an_entry_need_not_be_registered_and_is_checked(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_driver_accepts_and_checks_an_unregistered_service(monkeypatch: pytest.MonkeyPatch) -> None:
     module = ModuleType("unregistered")
     module.JOB = Driven(lambda t: t.stream("in", str).to("out")).job  # type: ignore[attr-defined]
     monkeypatch.setitem(sys.modules, "unregistered", module)
@@ -65,7 +65,7 @@ def test_outputs_to_an_input_topic_are_read_again() -> None:
     assert run.pipe("in", "k", "a", 5) == [("k", "a!", 5), ("a!", "a!", 5)]
 
 
-def test_records_that_go_round_for_ever_are_found() -> None:
+def test_endless_record_loop_is_detected() -> None:
     run = Driven(lambda t: t.stream("round", str).to("round"))
     with pytest.raises(RuntimeError, match="driven sends records to round for ever"):
         run.pipe("round", "k", "v", 1)
@@ -174,7 +174,7 @@ def first_letters() -> Topology:
     return t
 
 
-def test_a_record_that_fails_is_raised_where_that_is_wanted() -> None:
+def test_raise_errors_raises_failed_records() -> None:
     driver = TestDriver(first_letters(), raise_errors=True)
     assert [sent.value for sent in driver.pipe("k", "abc")] == ["a"]
     with pytest.raises(
@@ -188,7 +188,7 @@ def test_a_record_that_fails_is_raised_where_that_is_wanted() -> None:
     assert [sent.value for sent in driver.outputs] == ["a", "b", "c"]
 
 
-def test_a_timer_that_fails_is_raised_too() -> None:
+def test_raise_errors_raises_failed_timers() -> None:
     t = Topology()
     t.stream("in", str).process(Alarm, str, name="alarm").to("out")
     driver = TestDriver(t, raise_errors=True)
@@ -197,7 +197,7 @@ def test_a_timer_that_fails_is_raised_too() -> None:
         driver.advance_stream_time(20)
 
 
-def test_by_default_a_test_looks_for_what_failed() -> None:
+def test_failed_records_are_collected_by_default() -> None:
     driver = TestDriver(first_letters())
     assert driver.pipe("k", "") == []
     assert driver.errors[0].headers["error.class"] == "IndexError"

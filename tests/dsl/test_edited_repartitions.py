@@ -85,7 +85,7 @@ READ = {
 
 
 @pytest.mark.parametrize("case", READ)
-def test_records_that_are_read_as_they_were_are_processed(case: str) -> None:
+def test_records_with_a_compatible_format_are_processed(case: str) -> None:
     before, after, expected = READ[case]
     wanted = expected if isinstance(expected, tuple) else (7, expected)
     assert read(before, after) == [wanted]
@@ -108,7 +108,7 @@ REFUSED = {
 
 
 @pytest.mark.parametrize("case", REFUSED)
-def test_records_that_would_be_misread_are_refused(case: str) -> None:
+def test_records_with_an_incompatible_format_are_refused(case: str) -> None:
     with pytest.raises(FormatChanged, match=REFUSAL):
         read(*REFUSED[case])
 

@@ -196,7 +196,7 @@ REFUSED: dict[str, tuple[Edit, Edit]] = {
 
 
 @pytest.mark.parametrize("case", REFUSED)
-def test_rows_that_would_be_misread_are_refused_at_the_start(case: str) -> None:
+def test_rows_with_an_incompatible_format_are_refused_at_the_start(case: str) -> None:
     with pytest.raises(StoreChanged, match=REFUSAL):
         start(*REFUSED[case])
 
@@ -232,7 +232,7 @@ KEPT: dict[str, tuple[Edit, Edit, Any]] = {
 
 
 @pytest.mark.parametrize("case", KEPT)
-def test_rows_that_are_read_as_they_were_are_kept(case: str) -> None:
+def test_rows_with_a_compatible_format_are_kept(case: str) -> None:
     before, after, last = KEPT[case]
     assert start(before, after)[-1] == last
 
@@ -301,7 +301,7 @@ class CountingKeysInWindows(CountingInWindows):
 
 
 @pytest.mark.parametrize("processor", [CountingTexts, CountingInWindows])
-def test_a_processors_store_with_texts_alone_is_kept(processor: Any) -> None:
+def test_processor_store_with_only_text_keys_is_kept(processor: Any) -> None:
     numbers, narrower, texts = (
         count_in_a_processor(key, of, processor) for key, of in ((int, int), (INT, int), (str, str))
     )
@@ -315,7 +315,7 @@ def test_a_processors_window_store_with_keys_of_another_format_is_refused() -> N
         start(before, after)
 
 
-def test_a_processors_store_tells_its_texts_from_keys() -> None:
+def test_processor_store_distinguishes_text_keys_from_other_keys() -> None:
     assert start(BY_TEXT, BY_LONG) == [1]
 
 

@@ -61,7 +61,7 @@ def expected_rows(given: list[tuple[str, str, int | None, int]]) -> list[tuple[s
 
 @pytest.mark.parametrize("build_table", [build_filter, build_two_histories])
 @pytest.mark.parametrize("is_rekeyed", [False, True])
-def test_a_join_as_of_a_time_finds_the_row_that_passed_then(build_table: Any, is_rekeyed: bool) -> None:
+def test_as_of_join_finds_the_row_that_passed_the_filter_at_that_time(build_table: Any, is_rekeyed: bool) -> None:
     def build(t: Topology) -> None:
         rows = build_table(t.table("rows", int, store="rows", history_retention_ms=HISTORY_MS))
         stream = t.stream("in", int)
@@ -76,7 +76,7 @@ def test_a_join_as_of_a_time_finds_the_row_that_passed_then(build_table: Any, is
         assert run.by_topic("out") == expected_rows(given)
 
 
-def test_operators_without_a_history_see_no_more_changes() -> None:
+def test_operators_without_history_get_no_extra_changes() -> None:
     def build(t: Topology) -> None:
         passing = t.table("rows", int, store="rows", history_retention_ms=HISTORY_MS).filter(is_kept)
         passing.to_stream().to("out")

@@ -28,7 +28,7 @@ def test_an_initial_value_and_a_function_are_no_fold() -> None:
             call()
 
 
-def test_a_fold_can_name_its_types_where_it_is_made() -> None:
+def test_fold_accepts_explicit_type_arguments() -> None:
     assert Fold[str, int](lambda: 5, ADD).initial() == 5
 
 

@@ -33,20 +33,20 @@ def run(kind: str, *sent: Sent) -> list[tuple[Any, int]]:
 
 
 @pytest.mark.parametrize("kind", ["inner", "left"])
-def test_after_a_change_of_the_left_row_it_is_the_later_one_of_both_sides(kind: str) -> None:
+def test_change_of_the_left_row_gets_the_later_timestamp_of_both_sides(kind: str) -> None:
     sent = [(RIGHT, "a", "1", 50), (LEFT, "k", "a", 20), (LEFT, "k", "ab", 60)]
     assert run(kind, *sent) == [("a 1", 50), ("ab 1", 60)]
 
 
 @pytest.mark.parametrize(("kind", "deleted"), [("inner", None), ("left", "a None")])
-def test_after_a_change_of_the_right_row_it_is_the_later_one_of_both_sides(kind: str, deleted: str | None) -> None:
+def test_change_of_the_right_row_gets_the_later_timestamp_of_both_sides(kind: str, deleted: str | None) -> None:
     sent = [(RIGHT, "a", "1", 5), (LEFT, "k", "a", 50), (RIGHT, "a", "2", 20), (RIGHT, "a", "3", 60)]
     assert run(kind, *sent, (RIGHT, "a", None, 10)) == [("a 1", 50), ("a 2", 50), ("a 3", 60), (deleted, 50)]
 
 
 @pytest.mark.parametrize(("kind", "timestamp"), [("inner", 50), ("left", 30)])
 @pytest.mark.parametrize("value", [None, "-"])
-def test_a_row_that_leaves_the_join(kind: str, timestamp: int, value: str | None) -> None:
+def test_row_that_no_longer_joins_gets_the_expected_timestamp(kind: str, timestamp: int, value: str | None) -> None:
     result = "- None" if value and kind == "left" else None
     sent = [(RIGHT, "a", "1", 50), (LEFT, "k", "a", 20), (LEFT, "k", value, 30)]
     assert run(kind, *sent) == [("a 1", 50), (result, timestamp)]

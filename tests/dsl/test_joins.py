@@ -32,7 +32,7 @@ def streams(t: Topology, kind: str, windows: JoinWindows) -> None:
     ("kind", "idle"),
     [("inner", []), ("left", [("b", "3-", 9)]), ("outer", [("c", "-4", 8), ("b", "3-", 9)])],
 )
-def test_records_within_the_window_meet_and_the_rest_comes_when_it_closed(
+def test_records_in_the_window_are_joined_and_unmatched_ones_emitted_at_close(
     kind: str, idle: list[tuple[str, str, int]]
 ) -> None:
     run = Driven(lambda t: streams(t, kind, within(10, grace_ms=5)))
@@ -65,7 +65,7 @@ def test_before_and_after_are_settable() -> None:
         (JoinWindows(before_ms=10, after_ms=0), 10, True),
     ],
 )
-def test_an_old_record_is_met_as_long_as_its_stream_retains_it(windows: JoinWindows, late: int, meets: bool) -> None:
+def test_old_record_is_joined_while_its_stream_retains_it(windows: JoinWindows, late: int, meets: bool) -> None:
     run = Driven(lambda t: streams(t, "inner", windows))
     run.pipe("l", "a", "1", 0)
     run.pipe("l", "b", "2", late)
@@ -85,7 +85,7 @@ def test_a_stream_joined_with_itself() -> None:
     ]
 
 
-def test_a_rekeyed_stream_meets_the_other_where_its_key_belongs() -> None:
+def test_rekeyed_streams_are_joined_in_the_task_of_the_new_key() -> None:
     def build(t: Topology) -> None:
         left = t.stream("l", str).select_key(lambda _, v: v[0], str)
         right = t.stream("r", str).select_key(lambda _, v: v[0], str)
@@ -144,7 +144,7 @@ def test_a_record_meets_the_row_of_its_own_time() -> None:
     ]
 
 
-def test_the_grace_counts_the_streams_time_and_not_the_tables() -> None:
+def test_grace_period_follows_the_time_of_the_stream_not_of_the_table() -> None:
     run = Driven(lambda t: as_of(t, grace_ms=100, waiting="waiting"))
     run.pipe("prices", "soup", 1, 0)
     run.pipe("orders", "soup", "a", 10)
@@ -155,7 +155,7 @@ def test_the_grace_counts_the_streams_time_and_not_the_tables() -> None:
     assert run.idle(1) == [("soup", "b@2", 110)]
 
 
-def test_a_stream_joins_the_table_that_an_aggregate_is() -> None:
+def test_stream_joins_the_table_of_its_aggregate() -> None:
     def build(t: Topology) -> None:
         words = t.stream("in", str)
         counts = words.group_by_key().count(store="n")

@@ -88,7 +88,7 @@ class EveryStore(Processor[str, str]):
 
 
 @pytest.mark.parametrize(("kind", "low", "high"), KEYS)
-def test_every_kind_of_store_takes_the_keys_of_the_stream(kind: Any, low: Any, high: Any) -> None:
+def test_every_store_type_accepts_the_keys_of_the_stream(kind: Any, low: Any, high: Any) -> None:
     t = Topology()
     t.stream("in", str, key=kind).process(EveryStore, str, name="p").to("out")
     driver = TestDriver(t, raise_errors=True)
@@ -160,7 +160,7 @@ class WrongKey(Processor[str, str]):
         self.store.put(key, event)
 
 
-def test_a_key_of_another_format_says_what_to_declare() -> None:
+def test_key_of_another_format_is_refused_with_a_remedy() -> None:
     t = Topology()
     t.stream("in", str, key=int).process(WrongKey, str, name="p").to("out")
     driver = TestDriver(t)

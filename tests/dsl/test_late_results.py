@@ -75,7 +75,7 @@ class SaysLate(Processor[str, str]):
         ctx.late(5)
 
 
-def test_what_the_wall_clock_reports_late_is_not_the_next_record() -> None:
+def test_late_record_reported_by_a_timer_is_not_attributed_to_the_next_record() -> None:
     driver = Driven(lambda t: t.stream("in", str).process(SaysLate, str, name="says").to("out")).driver
     driver.pipe("a", "x", "in", 1)
     driver.advance_wall_time(10)

@@ -23,7 +23,7 @@ def _limit_of_other_tests() -> Iterator[None]:
     sys.setrecursionlimit(before)
 
 
-def test_an_ordinary_job_leaves_python_s_limit_alone() -> None:
+def test_ordinary_job_does_not_change_the_recursion_limit() -> None:
     before = sys.getrecursionlimit()
     topology = Topology()
     rows: Any = topology.stream("i", int)

@@ -124,7 +124,7 @@ def test_records_waiting_in_a_repartition_topic_are_used_after_a_restart() -> No
     assert values(driver.pipe("k", "c", "one", 3)) == ["abc"]
 
 
-def test_a_record_that_could_not_be_processed_comes_again() -> None:
+def test_record_is_processed_again_after_a_transient_failure() -> None:
     t = Topology()
     t.stream("in", str).process(Away, str, name="joined").to("out")
     driver, Away.is_away = TestDriver(t), True
@@ -145,7 +145,7 @@ class Closing(Later):
         super().on_timer(timer, ctx)
 
 
-def test_a_close_that_was_not_committed_is_done_again() -> None:
+def test_uncommitted_window_close_is_repeated() -> None:
     t = Topology()
     t.stream("in", str).process(Closing, str, name="later").to("out")
     driver = TestDriver(t)
@@ -171,7 +171,7 @@ class Forgetful(Processor[str, str]):
         ctx.forward(str(self.count))
 
 
-def test_a_restart_keeps_nothing_but_stores() -> None:
+def test_restart_preserves_only_stores() -> None:
     t = Topology()
     t.stream("in", str).process(Forgetful, str, name="forgetful").to("out")
     driver = TestDriver(t)

@@ -86,7 +86,7 @@ def test_a_store_without_a_changelog_begins_empty_and_others_do_not() -> None:
     ]
 
 
-def test_no_row_of_it_goes_to_a_changelog() -> None:
+def test_store_without_a_changelog_writes_no_changelog_records() -> None:
     run = Driven(build_count(Materialized("n", logging=False)))
     run.feed("in", ("k", "a", 1))
     log = sub_topology_log("app", 0, run.job.topology[0].processor(Nothing()))
@@ -98,7 +98,7 @@ def test_no_row_of_it_goes_to_a_changelog() -> None:
     assert log.stores == ()
 
 
-def test_a_topology_shows_how_its_stores_are_kept() -> None:
+def test_topology_description_shows_store_options() -> None:
     run = Driven(build_count(Materialized("n", logging=False, persistent=True, caching=True)))
     entry = Service("shown", "", (Topic("in"),), (Topic("counts"),), {}, "shown.job")
     picture = picture_of(entry, run.job)
@@ -156,7 +156,7 @@ def test_a_join_s_stores_have_the_options_of_its_named_store() -> None:
     ]
 
 
-def test_a_table_in_two_places_is_one(tmp_path: Path) -> None:
+def test_split_table_behaves_like_a_single_table(tmp_path: Path) -> None:
     disk = DiskTable(str(tmp_path), "t")
     split, whole = SplitTable(MemoryTable(), disk, frozenset({b"far"})), MemoryTable()
     rows = [(store + b"\0" + key, key) for store in (b"far", b"near", b"\x01marks\0far") for key in (b"a", b"b", b"c")]
@@ -180,7 +180,7 @@ def test_a_table_in_two_places_is_one(tmp_path: Path) -> None:
     split.close()
 
 
-def test_a_task_counts_what_is_put_into_its_stores_and_read() -> None:
+def test_task_counts_puts_and_reads_of_its_stores() -> None:
     run = Driven(build_count("n"))
     run.feed("in", ("k", "a", 1), ("k", "b", 2), ("j", "c", 3))
     sub_topology = run.driver.sub_topologies[0]

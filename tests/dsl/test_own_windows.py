@@ -124,7 +124,7 @@ class Hops(Windows):
     emission=st.sampled_from(Emission),
     is_restarted=st.booleans(),
 )
-def test_they_behave_as_the_windows_of_the_library(
+def test_custom_windows_behave_like_built_in_windows(
     records: list[tuple[str, int]], emission: Emission, is_restarted: bool
 ) -> None:
     def counting(windows: Windows) -> Driven:
@@ -158,7 +158,7 @@ class NoStart(Windows):
         return [Window(ts - 5, ts + 5)]
 
 
-def test_windows_that_are_none_are_refused() -> None:
+def test_invalid_custom_windows_are_refused() -> None:
     with pytest.raises(TopologyError, match="size_ms is None: set it to the length of the longest window in ms"):
         Topology().stream("in", str).group_by_key().windowed_by(NoSize())
     with pytest.raises(ValueError, match=r"NoStart: windows_for\(5\) has no window that starts at 5: add it"):

@@ -19,7 +19,7 @@ def spread(t: Topology) -> None:
     words.group_by_key().count(store="counts").to_stream().to("counts")
 
 
-def test_records_go_to_the_task_that_the_partitioner_says() -> None:
+def test_records_go_to_the_task_chosen_by_the_partitioner() -> None:
     run = Driven(spread, tasks=3)
     sent = run.feed("in", *((f"k{n % 2}", str(n), n) for n in range(6)), ("k0", "0", 9))
     assert sent[-1] == ("k0", 2, 9)
@@ -28,7 +28,7 @@ def test_records_go_to_the_task_that_the_partitioner_says() -> None:
     assert sum(entry.value for row in rows for entry in row.values()) == 7
 
 
-def test_a_number_that_is_none_sends_the_record_to_errors() -> None:
+def test_invalid_partition_number_sends_the_record_to_errors() -> None:
     run = Driven(lambda t: t.stream("in", str).repartition("odd", partitioner=lambda _, __: -1).to("out"), tasks=2)
     run.driver.pipe("k", "v", "in")
     (refused,) = run.driver.errors
@@ -87,13 +87,13 @@ class Numbered(Processor[str, str]):
         ctx.forward(f"{number} {event}")
 
 
-def test_the_rest_of_a_partitioners_number_is_among_the_partitions() -> None:
+def test_partitioner_result_is_taken_modulo_the_number_of_partitions() -> None:
     run = Driven(in_partitions(2, partitioner=lambda key, _: int(key[1:])), tasks=3)
     run.feed("in", *((key, "v", at) for at, key in enumerate(KEYS)))
     assert tasks_of(run) == [sorted(KEYS[::2]), sorted(KEYS[1::2]), []]
 
 
-def test_streams_in_as_many_partitions_meet_and_others_do_not() -> None:
+def test_only_streams_with_equal_partition_counts_are_joined() -> None:
     def build(t: Topology, one: int, other: int) -> None:
         left = t.stream("a", str).repartition("ra", partitions=one)
         right = t.stream("b", str).repartition("rb", partitions=other)
@@ -107,12 +107,12 @@ def test_streams_in_as_many_partitions_meet_and_others_do_not() -> None:
 
 
 @pytest.mark.parametrize("partitions", [-1, 1.5, "2"])
-def test_a_number_of_partitions_that_is_none_is_refused(partitions: Any) -> None:
+def test_invalid_number_of_partitions_is_refused(partitions: Any) -> None:
     with pytest.raises(TopologyError, match=r"test_partitioners.py:\d+: repartition r: partitions=.* write a whole"):
         in_partitions(partitions)(Topology())
 
 
-def test_a_record_goes_to_the_partition_of_a_topic_that_the_partitioner_says() -> None:
+def test_record_goes_to_the_output_partition_chosen_by_the_partitioner() -> None:
     def by_length(_key: str, word: str | None) -> int | None:
         return len(word or "") or None
 
@@ -122,7 +122,7 @@ def test_a_record_goes_to_the_partition_of_a_topic_that_the_partitioner_says() -
     assert [sent.partition for sent in run.driver.outputs] == [2, None, 1]
 
 
-def test_a_partition_that_the_topic_has_not_sends_the_record_to_errors() -> None:
+def test_nonexistent_output_partition_sends_the_record_to_errors() -> None:
     run = Driven(lambda t: t.stream("in", str).to("out", partitioner=lambda _, __: 3), tasks=3)
     run.driver.pipe("k", "v", "in")
     (refused,) = run.driver.errors
@@ -174,7 +174,7 @@ def stream_of_foreign_rows(t: Topology) -> Any:
 
 
 @pytest.mark.parametrize("stream_of", [stream_by_hash, stream_of_processor, stream_of_foreign_rows])
-def test_keys_that_are_repartitioned_by_hash_again_meet_keys_in_the_same_task_only(stream_of: Any) -> None:
+def test_keys_repartitioned_by_hash_join_only_keys_partitioned_alike(stream_of: Any) -> None:
     def with_table(t: Topology) -> None:
         stream_of(t).join(t.table("b", str, store="b"), "{}+{}".format, str).to("out")
 

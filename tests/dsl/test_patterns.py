@@ -57,7 +57,7 @@ def test_the_driver_reads_the_topics_that_match() -> None:
             driver.pipe("k", "tea", other, 3)
 
 
-def test_entry_and_job_say_the_same_pattern(service: Service) -> None:
+def test_entry_and_job_must_declare_the_same_pattern(service: Service) -> None:
     assert disagreements(service, load_job(MODULE)) == []
     (line,) = disagreements(Service(**{**_fields(service), "patterns": {}}), load_job(MODULE))
     said = {PATTERN: ""}
@@ -82,7 +82,7 @@ def test_entry_and_job_of_a_process_read_what_matched(service: Service) -> None:
     assert later == {PATTERN: ("orders-asia", "orders-eu", "orders-us")}
 
 
-def test_nothing_that_matches_stops_the_start(service: Service) -> None:
+def test_pattern_without_matching_topics_stops_the_start(service: Service) -> None:
     with pytest.raises(StopJob, match=r"no topic matches orders-\\w\+: create the topics that all-orders reads"):
         matches(service, "all-orders", ["prices", "orders-out"])
 
@@ -93,7 +93,7 @@ def test_a_topic_of_two_patterns_stops_the_start(service: Service) -> None:
         matches(both, "all-orders", ["orders-eu"])
 
 
-def test_the_right_to_read_is_given_for_what_all_names_begin_with(service: Service) -> None:
+def test_read_acl_uses_the_common_prefix_of_a_pattern(service: Service) -> None:
     assert "Read on the topic orders-*" in {str(right) for right in rights(service, "all-orders", Role.RUN)}
 
 

@@ -17,7 +17,7 @@ class Marking(Processor[str, str]):
         ctx.forward(event, headers=[*ctx.headers, ("seen", b"1")])
 
 
-def test_headers_that_a_processor_gives_travel_on_through_repartitions() -> None:
+def test_headers_set_by_a_processor_pass_through_repartitions() -> None:
     def build(t: Topology) -> None:
         marked = t.stream("in", str).process(Marking, str, name="marking")
         marked.map_values(lambda _, v: v.upper(), str).repartition("again").to("out")
@@ -109,7 +109,7 @@ class Placing(Processor[str, str]):
         ctx.forward(f"{event} in {self.towns.get(event)}")
 
 
-def test_a_processor_looks_into_a_global_table_from_any_sub_topology() -> None:
+def test_processor_reads_a_global_table_in_any_sub_topology() -> None:
     def build(t: Topology) -> None:
         t.global_table("towns", str, store="towns")
         words = t.stream("in", str)

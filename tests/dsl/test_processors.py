@@ -32,7 +32,7 @@ class Latest(Processor[str, str]):
         ctx.forward(f"{timer.name}: {self.words.get(ctx.key)}")
 
 
-def test_it_keeps_state_forwards_and_sets_timers() -> None:
+def test_processor_keeps_state_forwards_records_and_sets_timers() -> None:
     def build(t: Topology) -> None:
         words = t.stream("in", str).process_values(Latest, str, name="latest")
         words.map_values(lambda _, v: v.upper(), str).to("out")
@@ -48,7 +48,7 @@ def test_it_keeps_state_forwards_and_sets_timers() -> None:
     assert run.idle(10) == [("k", "LATER: C", 14)]
 
 
-def test_two_of_them_have_timers_of_their_own() -> None:
+def test_two_processors_have_separate_timers() -> None:
     def build(t: Topology) -> None:
         words = t.stream("in", str)
         words.process_values(lambda: Latest("one"), str, name="one").to("a")

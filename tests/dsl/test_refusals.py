@@ -315,7 +315,7 @@ REFUSED: dict[str, tuple[Callable[[Topology], Any], str]] = {
 
 
 @pytest.mark.parametrize("what", REFUSED)
-def test_it_is_refused_by_the_line_that_made_it(what: str) -> None:
+def test_invalid_operation_is_refused_with_its_source_line(what: str) -> None:
     describe, message = REFUSED[what]
     with pytest.raises(TopologyError, match=rf"^test_refusals.py:\d+: .*{message}"):
         describe(Topology())
@@ -348,7 +348,7 @@ def test_a_global_table_that_nothing_looks_up_is_refused() -> None:
         built(describe)
 
 
-def test_a_copy_behind_the_repartition_is_what_to_write_instead() -> None:
+def test_repartitioned_copy_of_the_table_is_accepted() -> None:
     def describe(t: Topology) -> None:
         rows = table(t)
         copy = rows.to_stream().repartition("copy").to_table(store="copied")
@@ -380,6 +380,6 @@ def test_a_topology_of_stores_and_functions_alone_runs_as_it_is() -> None:
     assert (driver.store("rows")["k"].value, seen) == ("row", ["word"])
 
 
-def test_a_topology_that_is_driven_is_refused_by_the_line_that_drives_it() -> None:
+def test_invalid_topology_is_refused_with_the_line_that_creates_the_driver() -> None:
     with pytest.raises(TopologyError, match=r"^test_refusals.py:\d+: the topology reads no topic"):
         TestDriver(Topology())

@@ -96,7 +96,7 @@ TOPICS: dict[Callable[[Topology], Any], list[str]] = {
 
 @pytest.mark.parametrize("build", TOPICS, ids=lambda build: build.__name__)
 @pytest.mark.parametrize(("before", "after"), [(3, 2), (2, 4), (1, 3)])
-def test_records_are_the_same_as_without_it(build: Callable[[Topology], Any], before: int, after: int) -> None:
+def test_results_are_the_same_after_a_rescale(build: Callable[[Topology], Any], before: int, after: int) -> None:
     straight, spread = Driven(build, 1), Driven(build, before)
     outputs: list[list[Any]] = [[], []]
     for half in range(2):
@@ -168,7 +168,7 @@ def test_after_a_rescale_an_added_aggregate_gets_the_rows_once() -> None:
         assert {key: row.value for key, row in again.driver.store(store).items()} == {"g": len(KEYS)}
 
 
-def test_a_store_that_has_not_got_all_rows_of_its_table_is_not_spread() -> None:
+def test_incompletely_filled_store_can_not_be_rescaled() -> None:
     spreader = Spreader([], lambda _name, _key: None, 2, 1)
     complete, begun, missed = b'{"x": {}}', b'{"x": {"sent": "k"}}', b'{"x": {"missed": true}}'
     key = FILLED + b"t"
@@ -181,7 +181,7 @@ def test_a_store_that_has_not_got_all_rows_of_its_table_is_not_spread() -> None:
     assert spreader.spread([[(key, complete)], []]) == [{key: complete}]
 
 
-def test_a_topic_of_which_a_task_is_not_recorded_gets_all_rows_again() -> None:
+def test_topic_not_recorded_by_every_task_is_filled_again() -> None:
     spreader = Spreader([], lambda _name, _key: None, 2, 1)
     key, complete = FILLED + b"t", b'{"topic of x": {}}'
     for rows in ((complete, b"{}"), (b"{}", complete)):
@@ -191,7 +191,7 @@ def test_a_topic_of_which_a_task_is_not_recorded_gets_all_rows_again() -> None:
         spreader.spread([[(key, complete)], [(key, b'{"topic of x": {"sent": "k"}}')]])
 
 
-def test_timers_of_keys_wait_for_their_processor_before_a_rescale() -> None:
+def test_timers_of_a_removed_processor_prevent_a_rescale() -> None:
     """If each task had a copy, the timer would fire several times once the processor is declared again."""
 
     def build(t: Topology) -> None:

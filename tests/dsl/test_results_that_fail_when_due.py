@@ -88,7 +88,7 @@ OPERATORS = {
 @pytest.mark.parametrize("is_restarted", [False, True])
 @pytest.mark.parametrize("topic", ["in", "other", None])
 @pytest.mark.parametrize("operator", OPERATORS)
-def test_it_fails_alone(operator: str, topic: str | None, is_restarted: bool) -> None:
+def test_failing_result_does_not_affect_other_results(operator: str, topic: str | None, is_restarted: bool) -> None:
     """A result becomes due through a record that reaches the operator, through one that does not, or in idle time."""
     driver = Driven(OPERATORS[operator]).driver
     for name in ("a", "bad", "c"):
@@ -123,7 +123,7 @@ class Ticking(Failing):
         ctx.forward("tick", key="clock")
 
 
-def test_a_punctuation_that_fails_keeps_no_other_from_its_turn() -> None:
+def test_failing_punctuation_does_not_prevent_others() -> None:
     def build(t: Topology) -> None:
         records = t.stream("in", str)
         records.process(Failing, str, name="failing").to("out")

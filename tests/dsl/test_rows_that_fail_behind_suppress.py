@@ -43,7 +43,7 @@ def until_two_are_held(t: Topology) -> None:
 
 @pytest.mark.parametrize("build", [until_a_time, until_windows_close])
 @pytest.mark.parametrize("topic", ["in", "other", None])
-def test_a_failed_row_is_reported_once_and_keeps_nothing_from_its_result(build: object, topic: str | None) -> None:
+def test_failed_row_is_reported_once_and_other_rows_are_emitted(build: object, topic: str | None) -> None:
     """Rows become due through a record that reaches suppress, through one that does not, or on an idle topic."""
     driver = Driven(build).driver  # type: ignore[arg-type]
     for key in ("a", "bad", "c"):
@@ -66,7 +66,7 @@ def test_a_failed_row_is_reported_once_and_keeps_nothing_from_its_result(build: 
     assert error.headers["error.timer"] == "release: held"
 
 
-def test_a_row_that_leaves_a_full_buffer_fails_alone() -> None:
+def test_row_that_fails_on_eviction_does_not_affect_others() -> None:
     driver = Driven(until_two_are_held).driver
     for at, key in enumerate(("bad", "b", "c", "d")):
         driver.pipe(key, "x", "in", at)
@@ -81,7 +81,7 @@ def joined_with_itself(t: Topology, limit_ms: int = 1000, **limits: Any) -> None
     held.join(rows, lambda one, other: one + other, int).to_stream().map_values(fail_for_bad, str).to("out")
 
 
-def test_a_row_that_fails_behind_a_join_that_waits_for_the_record_fails_alone() -> None:
+def test_row_that_fails_after_a_join_does_not_affect_others() -> None:
     driver = Driven(joined_with_itself).driver
     for at, key in ((0, "bad"), (0, "a"), (1500, "later"), (1600, "later"), (2700, "last")):
         driver.pipe(key, 1, "in", at, headers=[("from", b"record")])
@@ -91,7 +91,7 @@ def test_a_row_that_fails_behind_a_join_that_waits_for_the_record_fails_alone() 
 
 @pytest.mark.parametrize("limits", [{"max_records": 1}, {"max_bytes": 150}], ids=str)
 @pytest.mark.parametrize("restarts", [False, True])
-def test_a_row_that_leaves_a_full_buffer_fails_alone_behind_such_a_join(limits: dict[str, Any], restarts: bool) -> None:
+def test_row_that_fails_on_eviction_after_a_join_does_not_affect_others(limits: dict[str, Any], restarts: bool) -> None:
     driver = Driven(partial(joined_with_itself, limit_ms=1000, **limits)).driver
     for at, key in enumerate(("bad", "a", "b", "c")):
         driver.pipe(key, at, "in", at, headers=[("from", b"record")])
@@ -101,7 +101,7 @@ def test_a_row_that_leaves_a_full_buffer_fails_alone_behind_such_a_join(limits: 
     assert [error.key for error in driver.errors] == [b"bad"]
 
 
-def test_a_full_buffer_counts_only_what_stays_behind_such_a_join() -> None:
+def test_buffer_limit_counts_only_remaining_rows_after_a_join() -> None:
     build = partial(joined_with_itself, max_records=1, when_full=WhenFull.SHUT_DOWN)
     driver = Driven(build).driver
     for at, key in ((0, "a"), (1500, "b"), (1600, "c"), (3000, "d")):

@@ -27,7 +27,7 @@ def test_filters_let_nulls_through() -> None:
     assert run.by_topic("low") == [("a", "b", 2), ("a", None, 3)]
 
 
-def test_drop_nulls_lets_through_what_has_a_value() -> None:
+def test_drop_nulls_keeps_records_with_a_value() -> None:
     run = Driven(lambda t: t.stream("in", str).drop_nulls().to("out"))
     assert run.feed("in", ("a", "", 1), ("a", None, 2), (None, "b", 3)) == [("a", "", 1), (None, "b", 3)]
 
@@ -76,7 +76,7 @@ def test_a_null_key_is_a_record_unless_it_must_be_grouped() -> None:
     assert run.by_topic("counts") == [("k", 1, 2)]
 
 
-def test_if_nulls_are_not_accepted_they_are_errors() -> None:
+def test_nulls_go_to_errors_if_they_are_not_accepted() -> None:
     run = Driven(lambda t: t.stream("in", str, nulls=False).to("out"))
     assert run.driver.pipe("k", None, "in") == []
     assert "value is null" in run.driver.errors[0].headers["error.message"]
@@ -116,7 +116,7 @@ def test_one_stream_grouped_in_two_ways() -> None:
     assert run.by_topic("lengths") == [(2, 1, 1), (3, 1, 2), (2, 2, 3)]
 
 
-def test_a_repartition_is_made_once_for_all_that_follow_it() -> None:
+def test_repartition_is_shared_by_all_downstream_operators() -> None:
     def build(t: Topology) -> None:
         rekeyed = t.stream("in", str).select_key(lambda _, v: v, str).repartition("by-word")
         rekeyed.group_by_key().count(store="n").to_stream().to("counts")
@@ -138,7 +138,7 @@ def test_merge_at_any_point_and_topics_read_as_one_stream() -> None:
     assert run.by_topic("counts") == [("x", 1, 1), ("x", 2, 2), ("x", 3, 3)]
 
 
-def test_split_gives_each_record_to_the_first_branch_that_takes_it() -> None:
+def test_split_sends_each_record_to_the_first_matching_branch() -> None:
     def build(t: Topology) -> None:
         branches = (
             t.stream("in", int)
@@ -195,7 +195,7 @@ class Timed:
     ident: str | None = None
 
 
-def test_event_time_is_the_records_unless_a_field_or_function_is_named() -> None:
+def test_event_time_is_the_record_timestamp_unless_a_field_or_function_is_given() -> None:
     def build(t: Topology) -> None:
         t.stream("plain", Timed).to("out")
         t.stream("field", Timed, timestamp="at").to("out")
@@ -205,7 +205,7 @@ def test_event_time_is_the_records_unless_a_field_or_function_is_named() -> None
     assert [run.pipe(topic, "k", Timed(5), 7)[0][2] for topic in ("plain", "field", "function")] == [7, 5, 50]
 
 
-def test_repeated_ids_are_dropped_where_they_are_named() -> None:
+def test_duplicate_ids_are_dropped_if_event_id_is_given() -> None:
     def build(t: Topology) -> None:
         t.stream("ids", Timed, event_id="ident").to("out")
         t.stream("none", Timed).to("out")
@@ -216,7 +216,7 @@ def test_repeated_ids_are_dropped_where_they_are_named() -> None:
     assert len(run.feed("none", record, record)) == 2
 
 
-def test_a_format_of_ones_own_is_of_values_and_of_keys() -> None:
+def test_custom_format_works_for_values_and_keys() -> None:
     point = simple("point", complex, lambda c: str(c).encode(), lambda data: complex(data.decode()))
 
     def build(t: Topology) -> None:

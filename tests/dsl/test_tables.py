@@ -16,7 +16,7 @@ from tests.dsl.driving import Driven
 SUM: Fold[int, int] = Fold(lambda: 0, lambda _, v, a: a + v, lambda _, v, a: a - v)
 
 
-def test_a_row_that_passes_no_longer_is_deleted_and_one_that_never_did_sends_nothing() -> None:
+def test_row_that_stops_matching_a_filter_is_deleted_and_unmatched_rows_send_nothing() -> None:
     """As in Kafka Streams' KTableFilterTest."""
     run = Driven(lambda t: t.table("in", int, store="rows").filter(lambda _, v: v > 1).to_stream().to("out"))
     records = [("a", 1, 1), ("a", 2, 2), ("a", 1, 3), ("a", 1, 4), ("a", 3, 5), ("a", None, 6), ("a", None, 7)]
@@ -64,7 +64,7 @@ def test_three_tables_and_a_table_with_itself() -> None:
     assert run.by_topic("self")[-1] == ("k", "11", 1)
 
 
-def test_a_grouped_table_takes_back_what_changed_and_what_was_deleted() -> None:
+def test_grouped_table_subtracts_changed_and_deleted_rows() -> None:
     def build(t: Topology) -> None:
         rows = t.table("in", int, store="rows")
         grouped = rows.group_by(lambda _, v: "even" if v % 2 == 0 else "odd", str)
@@ -177,7 +177,7 @@ def test_suppress_until_a_time_limit_gives_the_newest_of_a_key() -> None:
     assert run.idle(1) == [("a", 2, 5)]
 
 
-def test_a_suppressed_table_that_is_kept_knows_what_its_updates_replace() -> None:
+def test_materialized_suppressed_table_forwards_former_rows() -> None:
     def build(t: Topology) -> None:
         held = t.table("in", str, store="rows").suppress(UntilTimeLimit(1), store="held").materialized("kept")
         held.group_by(lambda _, v: v, str).count(store="n").to_stream().to("out")
@@ -187,7 +187,7 @@ def test_a_suppressed_table_that_is_kept_knows_what_its_updates_replace() -> Non
     assert sent == [("x", 1, 0), ("x", 2, 10), ("x", 1, 20), ("y", 1, 20)]
 
 
-def test_a_kept_table_can_be_read() -> None:
+def test_materialized_table_can_be_queried() -> None:
     def build(t: Topology) -> None:
         t.table("in", int, store="rows").filter(lambda _, v: v > 1).materialized("high").to_stream().to("out")
 
@@ -206,7 +206,7 @@ def test_only_a_tables_rows_are_cached_when_the_latest_are_emitted() -> None:
     assert run.job.table_outputs == {"counts"}
 
 
-def test_a_table_joins_itself_by_a_foreign_key_and_one_it_is_joined_to_already() -> None:
+def test_table_joins_itself_and_an_already_joined_table_by_foreign_key() -> None:
     def build(t: Topology) -> None:
         staff, rooms = t.table("staff", str, store="staff"), t.table("rooms", str, store="rooms")
         staff.left_join(rooms, lambda boss, room: f"{boss} in {room}", str).to_stream().to("placed")
@@ -224,7 +224,7 @@ def test_a_table_joins_itself_by_a_foreign_key_and_one_it_is_joined_to_already()
     assert run.by_topic("at") == [("anna", "bert@r1", 5), ("anna", None, 6)]
 
 
-def test_a_filtered_and_mapped_table_is_versioned_if_it_is_kept_so() -> None:
+def test_filtered_and_mapped_table_is_versioned_if_materialized_with_history() -> None:
     def build(t: Topology) -> None:
         prices = t.table("prices", int, store="prices", history_retention_ms=100)
         dear = prices.filter(lambda _, price: price > 5).map_values(lambda _, price: price * 10, int)
@@ -241,7 +241,7 @@ def test_a_filtered_and_mapped_table_is_versioned_if_it_is_kept_so() -> None:
     assert [value for _, value, _ in run.by_topic("counts")] == [1, 1]
 
 
-def test_a_grace_waits_for_late_rows_of_a_filtered_table_that_is_kept_versioned() -> None:
+def test_join_grace_waits_for_late_rows_of_a_filtered_versioned_table() -> None:
     def build(t: Topology) -> None:
         prices = t.table("prices", int, store="prices", history_retention_ms=100)
         dear = prices.filter(lambda _, price: price > 5).materialized("dear", history_retention_ms=100)

@@ -38,7 +38,7 @@ def three_steps(t: Topology) -> None:
 
 @pytest.mark.parametrize("tasks", [1, 2])
 @pytest.mark.parametrize("build", [finals_of_finals, suppressed_twice, three_steps])
-def test_one_call_gives_what_many_give(build: object, tasks: int) -> None:
+def test_one_time_advance_gives_the_results_of_many_small_ones(build: object, tasks: int) -> None:
     at_once, stepwise = Driven(build, tasks), Driven(build, tasks)  # type: ignore[arg-type]
     for run in (at_once, stepwise):
         assert run.feed("in", ("ka", "x", 1_000), ("kb", "y", 2_000), ("ka", "z", 3_000)) == []

@@ -27,7 +27,7 @@ class Remembered(Processor[str, str]):
 
 
 @pytest.mark.parametrize(("kind", "key"), [(str, "a"), (int, 5), (int, -5), (bytes, b"\xff")])
-def test_a_timer_finds_what_was_stored_under_its_key(kind: Any, key: Any) -> None:
+def test_timer_reads_the_state_stored_under_its_key(kind: Any, key: Any) -> None:
     topology = Topology()
     topology.stream("in", str, key=kind).process(Remembered, str, kind, name="p").to("o")
     driver = TestDriver(topology)

@@ -60,7 +60,7 @@ def test_keys_that_the_reader_can_not_read_are_refused(written: Any, read: Any) 
         t.stream("mid", json_of(Sent), key=read)
 
 
-def test_a_reader_that_leaves_the_key_out_is_refused() -> None:
+def test_reader_without_the_key_format_of_the_writer_is_refused() -> None:
     t = Topology()
     write(t, json_of(Sent), int)
     with pytest.raises(TopologyError, match=r"read as text keys .* written as long keys"):
@@ -77,7 +77,7 @@ def test_a_reader_that_leaves_the_key_out_is_refused() -> None:
     ],
 )
 @pytest.mark.parametrize("is_reader_first", [False, True])
-def test_the_topic_is_written_as_its_writer_says_and_read_as_its_reader_says(
+def test_topic_is_written_and_read_with_the_declared_formats(
     read: Any, key: Any, shown: str, is_reader_first: bool
 ) -> None:
     t = Topology()

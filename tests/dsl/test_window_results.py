@@ -139,7 +139,7 @@ def test_a_deleted_row_has_no_final_result(kind: str) -> None:
 
 
 @pytest.mark.parametrize("kind", WINDOWS)
-def test_results_given_twice_count_once(kind: str) -> None:
+def test_repeated_final_results_are_counted_once(kind: str) -> None:
     """With Emission.BOTH the final result repeats the last update, so it changes nothing in a downstream table."""
 
     def build(t: Topology) -> None:
@@ -154,7 +154,7 @@ def test_results_given_twice_count_once(kind: str) -> None:
 
 
 @pytest.mark.parametrize("kind", WINDOWS)
-def test_a_join_meets_final_results_only(kind: str) -> None:
+def test_join_sees_only_final_results(kind: str) -> None:
     """A table of final results has no row of an open window, regardless of which side changes."""
 
     def build(t: Topology) -> None:
@@ -170,7 +170,7 @@ def test_a_join_meets_final_results_only(kind: str) -> None:
 
 
 @pytest.mark.parametrize("topic", ["in", "other"])
-def test_a_record_that_makes_an_update_due_is_taken_in_first(topic: str) -> None:
+def test_record_that_triggers_an_emission_is_applied_first(topic: str) -> None:
     """As in Kafka Streams' SuppressScenarioTest. A record of another topic makes it due as well."""
 
     def build(t: Topology) -> None:

@@ -17,7 +17,7 @@ from tests.ksml.bodies import DEFINITIONS
 ORDERS = DEFINITIONS / "order-stores.yaml"
 
 
-def test_check_says_what_differs(capsys: pytest.CaptureFixture[str]) -> None:
+def test_check_reports_differences_from_ksml(capsys: pytest.CaptureFixture[str]) -> None:
     assert run(["ksml", "check", str(ORDERS)]) == 0
     out = capsys.readouterr().out
     assert "order-stores.yaml: can be run" in out
@@ -25,7 +25,9 @@ def test_check_says_what_differs(capsys: pytest.CaptureFixture[str]) -> None:
     assert "records are repartitioned before this function uses its store" in out
 
 
-def test_check_says_what_differs_for_types_and_partitioners(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_check_reports_differences_of_types_and_partitioners(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     (tmp_path / "Place.avsc").write_text('{"type": "record", "name": "Place", "fields": []}')
     file = tmp_path / "keyed.yaml"
     file.write_text(
@@ -59,9 +61,7 @@ def test_check_fails_with_every_problem(tmp_path: Path, capsys: pytest.CaptureFi
 
 
 @pytest.mark.parametrize("command", ["check", "run", "produce", "topology"])
-def test_a_file_that_is_not_there_is_named_before_anything_else(
-    command: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_missing_file_is_reported_first(command: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     gone = tmp_path / "gone.yaml"
     assert run(["ksml", command, str(gone)]) == 2
     assert f"'{gone}' does not exist" in capsys.readouterr().err

@@ -77,6 +77,6 @@ def test_the_same_definition_continues() -> None:
         (LONGS, program("int", grouped="int(key)")),
     ],
 )
-def test_rows_that_would_be_misread_are_refused_at_the_start(before: str, after: str) -> None:
+def test_rows_with_an_incompatible_format_are_refused_at_the_start(before: str, after: str) -> None:
     with pytest.raises(StoreChanged, match=r"store x holds (rows of|keys in) .*, but is declared with .*forebay reset"):
         start(before, after)

@@ -59,6 +59,6 @@ def test_the_same_definition_reads_them() -> None:
         (program("int", made="int(key), 1"), program("long", made="int(key), 1")),
     ],
 )
-def test_records_that_would_be_misread_are_refused(before: str, after: str) -> None:
+def test_records_with_an_incompatible_format_are_refused(before: str, after: str) -> None:
     with pytest.raises(FormatChanged, match=r"-repartition-0 holds .*, but is declared with .* would be misread"):
         read(before, after)

@@ -161,7 +161,7 @@ pipelines:
     assert len(run.sent) + len(run.driver.errors) == 100
 
 
-def test_watches_of_tasks_that_ended_are_freed() -> None:
+def test_watches_of_ended_tasks_are_released() -> None:
     gc.collect()
     before = WATCHERS[0].count()
     for _ in range(3):
@@ -174,7 +174,7 @@ def test_watches_of_tasks_that_ended_are_freed() -> None:
     assert WATCHERS[0].count() <= before
 
 
-def test_log_fills_its_texts(caplog: pytest.LogCaptureFixture) -> None:
+def test_log_fills_placeholders(caplog: pytest.LogCaptureFixture) -> None:
     with caplog.at_level(logging.INFO, "ksml"):
         through("\n- {type: peek, forEach: {code: 'log.info(\"key={}, value={}\", key, value)'}}", ("a", 1))
     assert "key=a, value=1" in caplog.text

@@ -63,7 +63,7 @@ def test_pipelines_of_one_topic_are_independent() -> None:
     assert run.driver.store("sums") == {"k": 5}
 
 
-def test_a_result_that_a_pipeline_names_is_given_to_each_of_its_readers() -> None:
+def test_readers_of_a_named_result_are_independent() -> None:
     run = driver(
         TEXT.replace("from: src\n    via:\n      - {type", "from: named\n    via:\n      - {type")
         .replace(
@@ -111,7 +111,7 @@ OF_A_STREAM = (
 
 
 @pytest.mark.parametrize("text", [OF_A_TABLE, OF_A_STREAM])
-def test_groups_that_a_pipeline_names_are_given_to_each_of_its_readers(text: str) -> None:
+def test_readers_of_named_groups_are_independent(text: str) -> None:
     run = driver(text)
     for key in "xyz":
         run.pipe(key, "group", "src")
@@ -305,7 +305,7 @@ def fail_for_bad(_: str, value: str) -> str:
     return value
 
 
-def test_a_pipeline_that_fails_after_it_reached_a_join_takes_back_what_waits_there() -> None:
+def test_failed_pipeline_removes_its_pending_join_records() -> None:
     def build(t: Topology) -> None:
         stream = t.stream("src", str)
         isolate(stream.node)

@@ -174,7 +174,7 @@ pipelines:
         run(text, schemas)
 
 
-def test_json_fits_its_schema(schemas: Path) -> None:
+def test_json_is_converted_to_its_schema(schemas: Path) -> None:
     assert both_ways("jsonschema:Reading", {"value": "2.5", "unit": "C", "tags": [1]}, schemas) == {
         "value": 2.5,
         "unit": "C",
@@ -218,7 +218,7 @@ def test_a_proto_that_can_t_be_read_is_refused(proto: str, reason: str, tmp_path
         run(text, tmp_path)
 
 
-def test_contracts_are_gathered_from_all_folders(schemas: Path, tmp_path: Path) -> None:
+def test_schemas_are_collected_from_all_folders(schemas: Path, tmp_path: Path) -> None:
     folder = tmp_path / "definitions"
     folder.mkdir()
     text = """

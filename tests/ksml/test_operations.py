@@ -477,7 +477,7 @@ ROW = [("b", 10), ("a", 5)]
         ),
     ],
 )
-def test_a_cache_drops_no_records_that_a_function_makes_of_rows(operation: str, sent: list[tuple[Any, Any]]) -> None:
+def test_cache_does_not_drop_records_created_from_rows(operation: str, sent: list[tuple[Any, Any]]) -> None:
     run = driver(CACHED.replace("CHANGED", operation))
     run.driver.pipe_all([("names", "a", 1, 0), ("names", "b", 10, 1), ("names", "a", 5, 2)])
     assert results(run) == sent

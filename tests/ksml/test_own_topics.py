@@ -30,7 +30,7 @@ pipelines:
         ("long", "long", 5, 5),
     ],
 )
-def test_a_topic_is_written_as_the_writer_says_and_read_as_the_reader_says(
+def test_topic_is_written_and_read_with_the_declared_types(
     written: str, read: str, given: object, shown: object
 ) -> None:
     run = driver(TEXT.format(written=written, read=read))

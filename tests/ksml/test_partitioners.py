@@ -32,7 +32,7 @@ def run_pipeline(end: str, *values: object, via: str = "", partitions: int = 4, 
 TO = "    to: {topic: results, keyType: string, valueType: json, partitioner: place}\n"
 
 
-def test_a_function_gives_the_partition_of_the_target() -> None:
+def test_partitioner_function_chooses_the_target_partition() -> None:
     run = run_pipeline(TO, 3, 0, None)
     assert [(sent.value, sent.partition) for sent in run.sent] == [(3, 3), (0, 0), (None, None)]
 
@@ -42,7 +42,7 @@ def test_a_list_of_partitions_is_a_record_for_each() -> None:
     assert [(sent.value, sent.partition) for sent in run.sent] == [([1, 2, 1], 1), ([1, 2, 1], 2)]
 
 
-def test_a_partition_that_is_not_there_and_what_is_none_go_to_errors() -> None:
+def test_nonexistent_and_invalid_partitions_send_the_record_to_errors() -> None:
     run = run_pipeline(TO, 4, "x", 1)
     assert [sent.partition for sent in run.sent] == [1]
     beyond, wrong = (failure.headers["error.message"] for failure in run.driver.errors)
@@ -50,7 +50,7 @@ def test_a_partition_that_is_not_there_and_what_is_none_go_to_errors() -> None:
     assert "'x' is not a partition: return a whole number, a list of them, or None" in wrong
 
 
-def test_the_stream_that_is_named_has_a_partitioner() -> None:
+def test_partitioner_of_a_declared_stream_is_used() -> None:
     text = NUMBERS.replace("results, keyType", "results, partitioner: place, keyType")
     pipeline = "pipelines:\n  main: {from: numbers, to: results}\n"
     run = KsmlDriver(definition(f"{text}{FUNCTION}\n{pipeline}"), partitions=4)

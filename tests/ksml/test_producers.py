@@ -53,15 +53,15 @@ def test_without_interval_and_count_it_sends_once() -> None:
     assert drain(producer("")) == [[1]]
 
 
-def test_a_count_ends_it_within_a_batch() -> None:
+def test_count_stops_the_producer_within_a_batch() -> None:
     assert drain(producer("{count: 5, batchSize: 2}".strip("{}").replace(", ", "\n    "))) == [[1, 2], [3, 4], [5]]
 
 
-def test_until_ends_it_with_the_record_it_says_yes_to() -> None:
+def test_until_stops_the_producer_after_the_matching_record() -> None:
     assert drain(producer("until: {expression: value == 3}")) == [[1], [2], [3]]
 
 
-def test_a_condition_is_asked_for_up_to_ten_messages() -> None:
+def test_condition_is_evaluated_for_at_most_ten_messages() -> None:
     one = producer("condition: {expression: value % 4 == 0}\n    count: 2")
     assert drain(one) == [[4], [8]]
 
@@ -112,7 +112,7 @@ def test_producers_are_called_until_all_are_done() -> None:
     assert sorted(broker.sent) == sorted(("t", b"k", str(n).encode()) for n in (1, 2, 1, 2, 3))
 
 
-def test_a_producer_that_can_t_be_is_refused_by_check(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_check_refuses_an_invalid_producer(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     file = tmp_path / "bad.yaml"
     target = "{topic: t, keyType: string, valueType: soap}"
     file.write_text(f"producers:\n  one:\n    generator: {{expression: 1}}\n    to: {target}\n")
@@ -127,7 +127,7 @@ def test_a_partitioner_gives_the_partitions() -> None:
     assert broker.partitions == [0, 1, 0, 2, -1]
 
 
-def test_a_partition_that_the_topic_has_not_is_refused() -> None:
+def test_nonexistent_partition_is_refused() -> None:
     one = producer("count: 1", partitioner="4")
     broker: Any = Broker()
     with pytest.raises(RejectedRecord, match="producer one: 4 was chosen, but t has the partitions 0 to 3"):

@@ -39,7 +39,7 @@ def frame(schema_id: int, path: bytes) -> bytes:
     return b"\0" + schema_id.to_bytes(4, "big") + path + b"\x08\x07"
 
 
-def test_the_message_of_the_type_is_read_by_whichever_schema(codec: Codec[Any]) -> None:
+def test_message_of_the_declared_type_is_read_with_any_schema(codec: Codec[Any]) -> None:
     own = codec.encode({"id": 7})
     for data in (own, frame(1, b"\0"), frame(2, b"\x02\x02"), frame(3, b"\0")):
         assert codec.decode(data)["id"] == 7

@@ -84,7 +84,7 @@ pipelines:
     assert "f is a reducer, but a predicate is called here" in refusal(text)
 
 
-def test_a_store_that_is_not_there_is_named() -> None:
+def test_undefined_store_is_reported() -> None:
     text = f"""{NUMBERS}
 functions:
   f: {{type: predicate, stores: [gone], expression: "True"}}
@@ -94,7 +94,7 @@ pipelines:
     assert "there is no store 'gone' (none is defined)" in refusal(text)
 
 
-def test_anchors_and_merges_are_written_out() -> None:
+def test_anchors_and_merges_are_expanded() -> None:
     text = """
 streams:
   numbers: &typed {topic: numbers, keyType: string, valueType: json}
@@ -131,7 +131,7 @@ def test_yaml_that_is_no_definition_is_refused(text: str, message: str) -> None:
 
 
 @pytest.mark.long
-def test_aliases_of_aliases_have_an_end() -> None:
+def test_nested_alias_expansion_is_limited() -> None:
     layers = "".join(f"  l{n}: &l{n} [{', '.join([f'*l{n - 1}'] * 10)}]\n" for n in range(1, 9))
     assert "expands to more than 200000 values: use fewer anchors" in refusal(f"streams:\n  l0: &l0 [1]\n{layers}")
 

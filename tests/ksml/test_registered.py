@@ -60,7 +60,7 @@ def test_a_job_s_keys_have_the_registry_s_id(definition: Path, requests: Request
     assert ("GET", "/subjects/visits-value/versions/latest") in requests
 
 
-def test_check_requests_and_registers_nothing(definition: Path, requests: Requests) -> None:
+def test_check_reads_the_registry_but_registers_nothing(definition: Path, requests: Requests) -> None:
     assert run(["ksml", "check", str(definition)]) == 0
     assert requests == [("GET", "/subjects/visits-value/versions/latest")] * len(requests)
     assert requests

@@ -124,7 +124,7 @@ def test_a_wrong_type_is_reported_with_the_store() -> None:
     assert "store kept: [1] is list, not long" in run.driver.errors[0].headers["error.message"]
 
 
-def test_a_store_is_kept_as_the_definition_says() -> None:
+def test_store_uses_the_declared_options() -> None:
     run = driver(
         f"""{NUMBERS}
 pipelines:

@@ -91,7 +91,7 @@ def test_a_store_with_the_name_of_a_table_is_a_store_of_its_own() -> None:
     assert [sent.value for sent in run.sent if sent.topic == "answers"] == [[None, None], [1, None]]
 
 
-def test_a_pipeline_that_names_the_store_may_read_the_one_that_asks() -> None:
+def test_pipeline_of_a_store_may_read_results_of_its_reader() -> None:
     asking = ASKING.replace("to: {topic: answers, keyType: string, valueType: json}", "as: answered")
     counting = """
   counting:
@@ -153,7 +153,7 @@ def test_a_result_may_have_any_name_that_the_pipeline_of_the_store_mentions(name
     assert [sent.value for sent in run.sent if sent.topic == "answers"] == [1]
 
 
-def test_references_are_the_names_that_records_are_taken_by() -> None:
+def test_references_are_the_names_of_the_sources_of_an_operation() -> None:
     text = """
 main:
   from: source

@@ -71,7 +71,7 @@ def suite(folder: Path, text: str = SUITE) -> Path:
     return file
 
 
-def test_results_say_pass_fail_and_error(tmp_path: Path) -> None:
+def test_suite_results_are_pass_fail_or_error(tmp_path: Path) -> None:
     results = list(run_suite(suite(tmp_path)))
     assert [(item.test, item.outcome) for item in results] == [
         ("numbers are added", "PASS"),

@@ -21,7 +21,7 @@ def by_key(records: list[tuple[Any, Any]]) -> dict[Any, list[Any]]:
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_a_definition_gives_what_its_functions_give_over_a_dict(name: str) -> None:
+def test_definition_gives_the_results_of_its_functions_over_a_dict(name: str) -> None:
     result = read_all([DEFINITIONS / f"{name}.yaml"])
     (producer,) = producers_of(result.files[0], result.formats)
     run = KsmlDriver(result, tasks=4)

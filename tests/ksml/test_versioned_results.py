@@ -68,7 +68,7 @@ OPERATIONS = {
 
 
 @pytest.mark.parametrize("operation", OPERATIONS)
-def test_a_join_finds_the_row_of_its_time(operation: str) -> None:
+def test_join_finds_the_row_as_of_its_timestamp(operation: str) -> None:
     source, via, (first, last) = OPERATIONS[operation]
     run = driver(STREAMS + PIPELINES.format(source=source, via=via))
     for value, at in ((1, 10), (2, 20)):

@@ -110,14 +110,14 @@ def test_records_are_in_the_transaction_of_their_change_before_the_new_job_runs(
     assert trace.steps == ["the job has stopped", "transaction: change, 2 records", "the job starts"]
 
 
-def test_records_alone_leave_the_job_alone(engine: Engine, trace: Trace) -> None:
+def test_records_without_a_change_do_not_restart_the_job(engine: Engine, trace: Trace) -> None:
     engine.apply(DECLARED + COMPUTED)
     trace.steps.clear()
     engine.apply(INSERTED)
     assert trace.steps == ["transaction: no change, 1 records"]
 
 
-def test_a_declaration_with_records_leaves_the_job_alone(engine: Engine, trace: Trace) -> None:
+def test_declaration_with_records_does_not_restart_the_job(engine: Engine, trace: Trace) -> None:
     engine.apply(DECLARED + COMPUTED)
     trace.steps.clear()
     engine.apply(DECLARED.replace("s (", "w (").replace("'s'", "'w'") + INSERTED)
@@ -153,7 +153,7 @@ def test_a_job_waits_until_it_is_known_whether_its_change_was_accepted(engine: E
 
 
 @pytest.mark.parametrize("reason", [Unavailable("away"), KafkaRefused("no"), RegistryRefused("no")])
-def test_what_was_accepted_is_answered_as_accepted_and_queried_once_that_is_possible(
+def test_accepted_statements_are_acknowledged_before_they_can_be_queried(
     engine: Engine, trace: Trace, monkeypatch: pytest.MonkeyPatch, reason: Exception
 ) -> None:
     engine.apply(DECLARED + COMPUTED)
@@ -191,7 +191,7 @@ JOIN = "CREATE STREAM j AS SELECT r.n, p.price, p.id FROM r JOIN p ON r.other = 
 EDITED_JOIN = JOIN.replace("CREATE", "CREATE OR REPLACE").replace("r.other =", "r.third =")
 
 
-def test_an_edit_that_would_misread_unread_records_is_refused_and_the_job_runs_on(
+def test_incompatible_edit_with_unread_records_is_refused_and_the_job_continues(
     engine: Engine, trace: Trace, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     unread: list[str] = []

@@ -72,7 +72,7 @@ def test_a_refusal_names_the_place_in_the_request(text: str, reason: str, tmp_pa
     assert reason.upper() in str(refused.value).upper()
 
 
-def test_rows_are_never_read_as_others(tmp_path: Path) -> None:
+def test_incompatible_change_of_a_result_is_refused(tmp_path: Path) -> None:
     history = history_of(tmp_path, DECLARED, COMPUTED)
     other = "CREATE OR REPLACE TABLE t AS SELECT id, SUM(n) AS n, COUNT(*) AS c FROM s GROUP BY id;"
     with pytest.raises(SqlError, match="Give the result another name"):
@@ -101,12 +101,12 @@ def test_a_table_that_is_created_again_begins_without_rows(end: str, tmp_path: P
     assert list(accept(history, COMPUTED.replace("TABLE t", "TABLE u"), tmp_path)[1].stores) == ["t.4", "u"]
 
 
-def test_a_drop_of_nothing_changes_no_store(tmp_path: Path) -> None:
+def test_dropping_a_nonexistent_table_changes_no_store(tmp_path: Path) -> None:
     _, draft = accept(history_of(tmp_path, DECLARED), "DROP TABLE IF EXISTS t;" + COMPUTED, tmp_path)
     assert list(draft.stores) == ["t"]
 
 
-def test_a_result_is_not_taken_for_another_one_that_was_created_again(tmp_path: Path) -> None:
+def test_recreated_result_gets_a_unique_store_name(tmp_path: Path) -> None:
     others = COMPUTED.replace("TABLE t", "TABLE t_2") + COMPUTED.replace("TABLE t", "TABLE `T.2`")
     _, draft = accept(history_of(tmp_path, DECLARED, COMPUTED), "DROP TABLE t;" + COMPUTED + others, tmp_path)
     assert list(draft.stores) == ["t.2", "t-2", "t-2-2"]
@@ -149,7 +149,7 @@ def test_all_stores_of_a_query_that_is_created_again_are_new(tmp_path: Path) -> 
     assert len(after.stores) == len(before.stores)
 
 
-def test_a_setting_holds_for_its_own_request(tmp_path: Path) -> None:
+def test_setting_applies_only_to_its_request(tmp_path: Path) -> None:
     setting = "SET 'ksql.persistence.default.format.value'='JSON'; SET 'auto.offset.reset'='earliest';"
     declared = DECLARED.replace(", VALUE_FORMAT='JSON'", "")
     history = history_of(tmp_path, setting + declared)
@@ -159,7 +159,7 @@ def test_a_setting_holds_for_its_own_request(tmp_path: Path) -> None:
         accept(history, other, tmp_path)
 
 
-def test_a_variable_holds_for_its_own_request_and_its_value_is_kept(tmp_path: Path) -> None:
+def test_variable_applies_only_to_its_request_and_its_value_is_recorded(tmp_path: Path) -> None:
     history, draft = accept(
         history_of(tmp_path, DECLARED), f"DEFINE name = 't'; {COMPUTED.replace(' t ', ' ${name} ')}", tmp_path
     )
@@ -260,7 +260,7 @@ def test_records_are_not_part_of_the_program(tmp_path: Path) -> None:
     assert "VALUES" not in history.text
 
 
-def test_a_record_of_another_writer_is_named() -> None:
+def test_unreadable_record_is_reported_with_its_offset() -> None:
     with pytest.raises(UnreadableChange, match="offset 7"):
         Change.decode(b"CREATE STREAM s", 7)
 
@@ -282,7 +282,7 @@ def test_an_aggregate_can_be_created_again_with_its_table(tmp_path: Path) -> Non
     accept(history, ROWS + OF_ROWS.format("a"), tmp_path)
 
 
-def test_a_statement_is_not_taken_for_another_one_whose_name_begins_with_its_name(tmp_path: Path) -> None:
+def test_statements_with_a_common_name_prefix_are_distinguished(tmp_path: Path) -> None:
     history = history_of(tmp_path, DECLARED + COMPUTED + ROWS + OF_ROWS.format("t2"), "PAUSE CTAS_T2_1;")
     other = "CREATE TABLE another AS SELECT id, MAX(n) AS n FROM s GROUP BY id;"
     _, draft = accept(history, "RESUME CTAS_T2_1;" + other.replace("another", "t_"), tmp_path)

@@ -29,7 +29,7 @@ def topics(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     return topics
 
 
-def test_the_name_of_an_engine_is_refused(topics: list[str]) -> None:
+def test_name_of_a_sql_engine_is_refused_for_a_job(topics: list[str]) -> None:
     check_name(KAFKA, SERVICE, "shop")
     topics.append("shop-statements")
     with pytest.raises(NameOfEngine, match=r"`forebay sql --live shop`.*--application"):
@@ -46,14 +46,12 @@ def test_the_job_of_the_engine_itself_runs(topics: list[str]) -> None:
         check_name(KAFKA, SERVICE, "other")
 
 
-def test_a_topic_of_the_job_itself_is_no_engine_s(topics: list[str]) -> None:
+def test_declared_output_is_not_mistaken_for_an_engine_topic(topics: list[str]) -> None:
     topics.append("bank-statements")
     check_name(KAFKA, replace(SERVICE, outputs=(Topic("bank-statements", ""),)), "bank")
 
 
-def test_forebay_run_asks_before_it_prepares_anything(
-    topics: list[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
+def test_forebay_run_checks_the_name_first(topics: list[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     jobs: list[JobApplication] = []
     monkeypatch.setattr(application, "run_until_told", jobs.append)
     nowhere = ["--bootstrap-servers", "127.0.0.1:1", "--schema-registry-url", "http://127.0.0.1:1"]

@@ -61,7 +61,7 @@ def test_a_topic_that_is_not_read_yet_leaves_the_lag_unknown() -> None:
     assert [query["lag"] for query in status["queries"]] == [None, None]
 
 
-def test_the_broker_is_asked_every_two_seconds_or_for_other_topics() -> None:
+def test_lag_is_cached_for_two_seconds_per_set_of_topics() -> None:
     now, broker = [10.0], Broker({"s": 1})
     lag = cached_lag(broker, lambda: now[0])
     for _ in range(5):
@@ -73,7 +73,7 @@ def test_the_broker_is_asked_every_two_seconds_or_for_other_topics() -> None:
     assert broker.requests == [["s"], ["s", "r"], ["s", "r"]]
 
 
-def test_a_page_gets_the_lag_before_while_a_slow_broker_is_asked_once() -> None:
+def test_page_shows_the_previous_lag_during_one_slow_request() -> None:
     now, broker = [10.0], Broker({"s": 1})
     lag = CachedLag(broker, lambda: now[0], patience_s=0.0)
     while lag.read(["s"]) != {"s": 1}:

@@ -54,9 +54,7 @@ def test_a_change_between_the_end_of_a_job_and_the_pause_is_not_missed(
     keeper.close()
 
 
-def test_stop_can_t_come_between_the_choice_of_a_job_and_its_begin(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_stop_does_not_race_with_the_start_of_a_job(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     keeper = JobKeeper("shop", lambda _file, _port: [sys.executable, "-c", ""], tmp_path)
     gap = Gap(keeper._changed)
     monkeypatch.setattr(keeper, "_idle", gap)

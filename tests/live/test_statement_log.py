@@ -95,7 +95,7 @@ def statements(producer: TransactionalProducer, monkeypatch: pytest.MonkeyPatch)
 
 
 @pytest.mark.parametrize("behind", [0, 1, 2], ids=["all is visible", "no marker yet", "nothing is visible yet"])
-def test_an_end_that_lags_behind_a_commit_is_no_other_engine(
+def test_stale_end_offset_is_not_mistaken_for_another_engine(
     statements: StatementLog, producer: TransactionalProducer, monkeypatch: pytest.MonkeyPatch, behind: int
 ) -> None:
     monkeypatch.setattr(statements, "_read_end", lambda: producer.end - behind)
@@ -104,7 +104,7 @@ def test_an_end_that_lags_behind_a_commit_is_no_other_engine(
         statements.check()
 
 
-def test_a_record_of_another_engine_ends_this_one(
+def test_record_of_another_engine_stops_this_engine(
     statements: StatementLog, producer: TransactionalProducer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     statements.append(CHANGE)
@@ -131,9 +131,7 @@ def test_records_alone_are_one_transaction_and_no_change(
     statements.check()
 
 
-def test_a_transaction_without_an_answer_is_no_acceptance(
-    statements: StatementLog, producer: TransactionalProducer
-) -> None:
+def test_unacknowledged_transaction_is_not_accepted(statements: StatementLog, producer: TransactionalProducer) -> None:
     producer.refused = KafkaException(KafkaError(KafkaError._TIMED_OUT))
     with pytest.raises(Unavailable, match="all of them or none"):
         statements.append(None, RECORDS)
@@ -186,7 +184,7 @@ def test_an_engine_that_was_replaced_does_not_take_over_again(
             again()
 
 
-def test_a_log_that_was_not_read_is_not_open(
+def test_log_is_closed_until_it_has_been_read(
     statements: StatementLog, producer: TransactionalProducer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     producer.refused = KafkaException(KafkaError(KafkaError._TIMED_OUT))

@@ -5,7 +5,7 @@ import pytest
 from tests.menu_votes.harness import Poll
 
 
-def test_a_vote_taken_back_counts_no_more() -> None:
+def test_deleted_vote_is_not_counted() -> None:
     poll = Poll()
     poll.live(0, "Anna", "north")
     poll.vote(0, "Anna", "curry")
@@ -14,7 +14,7 @@ def test_a_vote_taken_back_counts_no_more() -> None:
     assert poll.vote(2, "Anna", "soup") == {"soup": 1, ("north", "soup"): 1}
 
 
-def test_a_customer_who_leaves_a_region_still_votes() -> None:
+def test_customer_without_a_region_still_counts_in_the_total() -> None:
     poll = Poll()
     poll.live(0, "Anna", "north")
     poll.vote(0, "Anna", "curry")
@@ -32,7 +32,7 @@ def test_a_late_delete_changes_nothing_that_is_newer() -> None:
     assert poll.stores({"Anna"}) == before
 
 
-def test_an_older_vote_that_arrives_after_the_delete_stays_out() -> None:
+def test_older_vote_that_arrives_after_the_delete_is_ignored() -> None:
     poll = Poll()
     poll.vote(0, "Anna", "curry")
     poll.take_back(5, "Anna")
@@ -48,7 +48,7 @@ def test_a_missing_object_may_be_deleted(topic: str) -> None:
     assert poll.driver.errors == []
 
 
-def test_a_delete_behind_the_history_is_late() -> None:
+def test_delete_older_than_the_history_is_late() -> None:
     poll = Poll(history_retention_ms=10)
     poll.vote(0, "Anna", "curry")
     poll.vote(100, "Bob", "curry")
@@ -58,7 +58,7 @@ def test_a_delete_behind_the_history_is_late() -> None:
     assert poll.stores({"Anna"})["dish-counts"] == {"curry": 2}
 
 
-def test_it_survives_a_restart() -> None:
+def test_deletes_survive_a_restart() -> None:
     poll = Poll()
     poll.vote(0, "Anna", "curry")
     poll.take_back(5, "Anna")

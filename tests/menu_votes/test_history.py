@@ -6,7 +6,7 @@ from menu_votes.settings import MenuVotesSettings
 from tests.menu_votes.harness import START, Poll
 
 
-def test_the_first_moment_of_the_history_is_inside() -> None:
+def test_history_includes_its_lower_bound() -> None:
     poll = Poll(history_retention_ms=1000)
     poll.vote(5000, "Anna", "curry")
     assert poll.vote(4000, "Bob", "curry") == {"curry": 2}
@@ -32,7 +32,7 @@ def test_votes_and_regions_have_histories_of_their_own() -> None:
     assert [late.key for late in poll.driver.late] == [b"Cas"]
 
 
-def test_a_late_vote_is_no_repetition_of_itself() -> None:
+def test_late_vote_is_not_a_duplicate_of_itself() -> None:
     poll = Poll(history_retention_ms=0)
     poll.vote(5, "Anna", "curry")
     poll.vote(4, "Bob", "curry", event_id="e-1")

@@ -36,6 +36,6 @@ def test_required_fields_have_no_default(record_type: type, required: set[str]) 
 
 
 @pytest.mark.parametrize("record", RECORDS)
-def test_a_record_survives_its_contract(record: object) -> None:
+def test_record_survives_an_avro_round_trip(record: object) -> None:
     avro = local_codec("menu-votes", type(record))
     assert avro.decode(avro.encode(record)) == record

@@ -61,7 +61,7 @@ def test_generated_votes_and_moves_late_and_repeated(tasks: int) -> None:
     assert sum(stores["dish-counts"].values()) == 60
 
 
-def test_batches_cut_elsewhere_give_the_same_counts() -> None:
+def test_batch_boundaries_do_not_change_counts() -> None:
     options = Options(count=600, keys=40, out_of_order=0.2, event_rate=20)
     arrived: Arrived = [(event.key, event.value) for event in generate("customer_votes", options)]
     whole, apart = Poll(2), Poll(2)

@@ -3,7 +3,7 @@
 from tests.menu_votes.harness import START, Poll
 
 
-def test_anna_changes_nothing_with_an_older_vote_that_arrives_late() -> None:
+def test_older_vote_that_arrives_late_changes_no_count() -> None:
     poll = Poll()
     assert poll.vote(4, "Anna", "berry sandwich") == {"berry sandwich": 1}
     assert poll.vote(3, "Anna", "ice cream noodles") == {}
@@ -25,19 +25,19 @@ def test_a_changed_vote_leaves_one_dish_and_enters_another() -> None:
     assert poll.vote(4, "Bob", "soup") == {"curry": 0, "soup": 2}
 
 
-def test_the_same_vote_again_is_no_second_vote() -> None:
+def test_repeated_vote_is_counted_once() -> None:
     poll = Poll()
     poll.vote(1, "Anna", "curry")
     assert poll.vote(2, "Anna", "curry") == {"curry": 1}
 
 
-def test_a_vote_at_the_same_time_replaces_the_one_there() -> None:
+def test_vote_with_an_equal_timestamp_replaces_the_previous_vote() -> None:
     poll = Poll()
     poll.vote(1, "Anna", "curry")
     assert poll.vote(1, "Anna", "soup") == {"curry": 0, "soup": 1}
 
 
-def test_a_count_carries_the_largest_time_that_touched_it() -> None:
+def test_count_has_the_largest_timestamp_of_its_votes() -> None:
     poll = Poll()
     poll.vote(9, "Anna", "curry")
     poll.vote(5, "Bob", "curry")

@@ -12,7 +12,7 @@ def test_a_vote_counts_in_its_customers_region_whichever_comes_first() -> None:
     assert poll.live(3, "Bob", "north") == {("north", "curry"): 2}
 
 
-def test_a_customer_who_moves_takes_the_vote_along() -> None:
+def test_vote_moves_with_the_customer_to_another_region() -> None:
     poll = Poll()
     poll.live(1, "Anna", "north")
     poll.vote(2, "Anna", "curry")

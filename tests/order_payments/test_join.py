@@ -10,7 +10,7 @@ from order_payments.settings import OrderPaymentsSettings
 from tests.order_payments.harness import MINUTE, START, Outcomes, Shop
 
 
-def test_whichever_comes_first() -> None:
+def test_order_and_payment_are_joined_in_either_order() -> None:
     shop = Shop()
     assert shop.order(0, "o-1") == []
     assert shop.pay(10 * MINUTE, "o-1") == [("o-1", "PAID", "p-1")]
@@ -19,13 +19,13 @@ def test_whichever_comes_first() -> None:
     assert shop.driver.outputs[-1].timestamp == START + 11 * MINUTE
 
 
-def test_more_than_ten_minutes_apart_they_do_not_meet() -> None:
+def test_order_and_payment_more_than_ten_minutes_apart_are_not_joined() -> None:
     shop = Shop()
     shop.order(0, "o-1")
     assert shop.pay(10 * MINUTE + 1, "o-1") == []
 
 
-def test_an_unpaid_order_comes_when_window_and_grace_are_over() -> None:
+def test_unpaid_order_is_emitted_after_window_and_grace() -> None:
     shop = Shop()
     shop.order(0, "o-1")
     assert shop.order(11 * MINUTE, "o-2") == []
@@ -33,7 +33,7 @@ def test_an_unpaid_order_comes_when_window_and_grace_are_over() -> None:
     assert shop.driver.outputs[-1].timestamp == START
 
 
-def test_it_comes_on_an_idle_topic_once_and_after_a_restart() -> None:
+def test_unpaid_order_is_emitted_once_on_an_idle_topic_after_a_restart() -> None:
     shop = Shop()
     shop.order(0, "o-1")
     assert shop.pause(11 * MINUTE) == []
@@ -75,7 +75,7 @@ steps = st.tuples(st.sampled_from(["order", "pay"]), st.sampled_from(["a", "b", 
 
 @settings(deadline=None, max_examples=100)
 @given(st.lists(steps, max_size=25), st.integers(0, 10), st.integers(1, 3))
-def test_each_pair_once_and_each_order_without_any_once(
+def test_each_pair_and_each_unpaid_order_is_emitted_once(
     script: list[tuple[str, str, int]], within_ms: int, tasks: int
 ) -> None:
     """If the grace exceeds the delays of records, the results equal a comparison of all pairs of both topics."""

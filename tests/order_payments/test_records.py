@@ -18,7 +18,7 @@ RECORDS = [
 
 
 @pytest.mark.parametrize("record", RECORDS)
-def test_a_record_survives_its_contract(record: PlacedOrder | Payment | OrderPayment) -> None:
+def test_record_survives_an_avro_round_trip(record: PlacedOrder | Payment | OrderPayment) -> None:
     avro = local_codec("order-payments", type(record))
     assert avro.decode(avro.encode(record)) == record
 

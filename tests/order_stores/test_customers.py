@@ -8,13 +8,13 @@ import pytest
 from tests.order_stores.harness import START, driver, lifecycle, pipe
 
 
-def test_created_counts_paid_adds_the_amount_nothing_else_does() -> None:
+def test_created_increments_orders_and_paid_adds_the_amount() -> None:
     results = lifecycle(driver(), "created", "paid", "shipped", "delivered")
     assert [r.customer_orders for r in results] == [1, 1, 1, 1]
     assert [r.customer_total_spent for r in results] == [0, Decimal("59.97"), Decimal("59.97"), Decimal("59.97")]
 
 
-def test_cancelling_a_paid_order_is_no_refund() -> None:
+def test_cancelling_a_paid_order_does_not_refund() -> None:
     result = lifecycle(driver(), "created", "paid", "cancelled")[-1]
     assert (result.customer_orders, result.customer_total_spent) == (1, Decimal("59.97"))
 
@@ -38,7 +38,7 @@ def test_money_is_exact(price: float | Decimal, quantity: int, total: str) -> No
     assert pipe(task, "paid").customer_total_spent == Decimal(total)
 
 
-def test_a_thousand_cents_are_ten() -> None:
+def test_sums_of_cents_are_exact() -> None:
     task = driver()
     for number in range(100):
         pipe(task, "created", order_id=f"o{number}", price=0.01, quantity=10)
@@ -51,7 +51,7 @@ def test_a_thousand_cents_are_ten() -> None:
     [("123456789", "cust_003"), ("o1", "cust_002"), ("o2", "cust_004"), ("order-é", "cust_001"), ("x", "cust_004")],
 )
 @pytest.mark.parametrize("absent", [None, ""])
-def test_an_order_without_a_customer_gets_one_of_four(order_id: str, customer: str, absent: str | None) -> None:
+def test_order_without_a_customer_is_assigned_one_of_four(order_id: str, customer: str, absent: str | None) -> None:
     task = driver()
     assert pipe(task, "created", order_id=order_id, customer_id=absent).customer_id == customer
     assert list(task.store("customers")) == [customer]

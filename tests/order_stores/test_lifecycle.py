@@ -16,7 +16,7 @@ ALLOWED = {
 
 
 @pytest.mark.parametrize("statuses", sorted(ALLOWED))
-def test_allowed(statuses: tuple[str, ...]) -> None:
+def test_allowed_status_sequence_is_applied(statuses: tuple[str, ...]) -> None:
     task = driver()
     results = lifecycle(task, *statuses)
     assert tuple(result.status for result in results) == statuses
@@ -39,7 +39,7 @@ def test_every_other_status_is_refused_and_changes_no_store(path: tuple[str, ...
     assert status in reason
 
 
-def test_the_reason_names_what_may_follow() -> None:
+def test_refusal_names_the_allowed_next_statuses() -> None:
     task = driver()
     assert "order o1 is unknown: it must be created before it is paid" in refusal(task, "paid")
     lifecycle(task, "created")
@@ -50,7 +50,7 @@ def test_the_reason_names_what_may_follow() -> None:
     assert "can't be followed by paid: nothing follows it" in refusal(task, "paid")
 
 
-def test_a_refused_event_may_come_again_when_its_time_has_come() -> None:
+def test_refused_event_is_accepted_once_its_status_is_allowed() -> None:
     task = driver()
     pipe(task, "created")
     refusal(task, "shipped", event_id="e-3")
@@ -68,7 +68,7 @@ def test_last_updated_never_goes_backwards() -> None:
     assert task.store("orders")["o1"].last_updated == START + 2000
 
 
-def test_survives_a_restart() -> None:
+def test_status_survives_a_restart() -> None:
     task = driver()
     pipe(task, "created")
     task.restart()

@@ -4,7 +4,7 @@ from order_stores.model import ProductStock
 from tests.order_stores.harness import driver, lifecycle, pipe
 
 
-def test_created_reserves_shipped_sells_paid_and_delivered_move_nothing() -> None:
+def test_created_reserves_stock_and_shipped_sells_it() -> None:
     results = lifecycle(driver(), "created", "paid", "shipped", "delivered")
     assert [(r.stock_left, r.reserved, r.sold) for r in results] == [(97, 3, 0), (97, 3, 0), (97, 0, 3), (97, 0, 3)]
 
@@ -16,7 +16,7 @@ def test_cancelled_releases_the_reserved_quantity() -> None:
     assert task.store("inventory") == {"lamp": ProductStock(100, 0, 0)}
 
 
-def test_orders_of_one_product_add_up_and_products_are_apart() -> None:
+def test_stock_is_summed_per_product() -> None:
     task = driver()
     pipe(task, "created", order_id="o1", quantity=5)
     pipe(task, "created", order_id="o2", quantity=7)
@@ -24,7 +24,7 @@ def test_orders_of_one_product_add_up_and_products_are_apart() -> None:
     assert task.store("inventory") == {"desk": ProductStock(99, 1, 0), "lamp": ProductStock(88, 12, 0)}
 
 
-def test_backordered_while_more_is_ordered_than_there_is() -> None:
+def test_product_is_backordered_while_orders_exceed_stock() -> None:
     task = driver(initial_stock=5)
     first = pipe(task, "created", order_id="o1", quantity=5)
     assert (first.stock_left, first.backordered) == (0, False)

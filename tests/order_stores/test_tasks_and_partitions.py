@@ -33,7 +33,7 @@ def test_same_stores_as_the_replay(tasks: int, partitions: int) -> None:
     assert all(len(held) >= 8 for held in states.values())
 
 
-def test_batches_cut_elsewhere_change_nothing() -> None:
+def test_batch_boundaries_do_not_change_results() -> None:
     whole, apart = driver(2, 4), driver(2, 4)
     whole.run_batch([(event.key, event.value) for event in ARRIVED[:600]])
     for event in ARRIVED[:600]:

@@ -48,7 +48,7 @@ def test_free_goods_are_fine() -> None:
     assert pipe(driver(), "created", price=0.0).customer_orders == 1
 
 
-def test_the_longest_ids_and_the_largest_numbers_pass_all_stages() -> None:
+def test_longest_ids_and_largest_numbers_pass_all_sub_topologies() -> None:
     task = driver(history_limit=1000)
     ids: dict[str, Any] = {"order_id": "ä" * 1000, "product_id": "ß" * 1000, "customer_id": "ç" * 1000}
     most: dict[str, Any] = {"quantity": 1_000_000_000, "price": 1e9}

@@ -15,14 +15,14 @@ def test_an_item_taken_off_the_menu_has_no_price_from_then_on() -> None:
     assert kitchen.history("curry") == {"curry": [(START, 8, START + 10)]}
 
 
-def test_a_left_join_bills_it_without_a_price() -> None:
+def test_left_join_bills_a_deleted_item_without_a_price() -> None:
     kitchen = Kitchen(join=Unpriced.LEFT)
     kitchen.price(0, 8)
     kitchen.take_off(10)
     assert kitchen.order(11, "Bob") == [("Bob", None)]
 
 
-def test_it_comes_back_with_its_next_price() -> None:
+def test_deleted_item_returns_with_its_next_price() -> None:
     kitchen = Kitchen()
     kitchen.price(0, 8)
     kitchen.take_off(10)
@@ -41,7 +41,7 @@ def test_a_late_delete_ends_only_the_price_before_it() -> None:
     assert kitchen.order(25, "Candace") == [("Candace", 9)]
 
 
-def test_a_waiting_order_meets_the_delete_that_came_meanwhile() -> None:
+def test_waiting_order_sees_a_delete_that_arrives_during_the_grace() -> None:
     kitchen = Kitchen(grace_ms=100)
     kitchen.price(0, 8)
     assert kitchen.order(20, "Anna") == []
@@ -50,7 +50,7 @@ def test_a_waiting_order_meets_the_delete_that_came_meanwhile() -> None:
     assert kitchen.pause(200) == [("Bob", 8)]
 
 
-def test_a_delete_lets_no_waiting_order_go() -> None:
+def test_delete_does_not_release_waiting_orders() -> None:
     kitchen = Kitchen(grace_ms=100)
     kitchen.price(0, 8)
     kitchen.order(20, "Anna")
@@ -58,7 +58,7 @@ def test_a_delete_lets_no_waiting_order_go() -> None:
     assert kitchen.order(120, "Bob", item="soup") == [("Anna", 8)]
 
 
-def test_a_delete_beyond_the_history_is_late() -> None:
+def test_delete_older_than_the_history_is_late() -> None:
     kitchen = Kitchen(history_retention_ms=50)
     kitchen.price(100, 8)
     kitchen.take_off(49)
@@ -76,7 +76,7 @@ def test_an_unknown_item_may_be_deleted(unknown: str) -> None:
     assert kitchen.driver.errors == []
 
 
-def test_it_survives_a_restart() -> None:
+def test_delete_survives_a_restart() -> None:
     kitchen = Kitchen()
     kitchen.price(0, 8)
     kitchen.take_off(10)

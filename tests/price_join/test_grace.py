@@ -15,13 +15,13 @@ def kitchen() -> Kitchen:
     return opened
 
 
-def test_not_a_millisecond_early(kitchen: Kitchen) -> None:
+def test_order_is_not_billed_a_millisecond_early(kitchen: Kitchen) -> None:
     assert kitchen.order(10, "Anna") == []
     assert kitchen.order(10 + GRACE - 1, "Bob", item="soup") == []
     assert kitchen.order(10 + GRACE, "Cas", item="soup") == [("Anna", 8)]
 
 
-def test_prices_move_no_orders_time(kitchen: Kitchen) -> None:
+def test_prices_do_not_advance_the_time_of_orders(kitchen: Kitchen) -> None:
     kitchen.order(10, "Anna")
     for at in range(20, 20 * GRACE, 30):
         assert kitchen.price(at, 9, "soup") == []
@@ -29,7 +29,7 @@ def test_prices_move_no_orders_time(kitchen: Kitchen) -> None:
     assert kitchen.order(10 + GRACE, "Bob") == [("Anna", 7)]
 
 
-def test_idle_time_counts_from_the_last_order_on(kitchen: Kitchen) -> None:
+def test_idle_time_starts_at_the_last_order(kitchen: Kitchen) -> None:
     kitchen.order(10, "Anna")
     kitchen.price(10 + 5 * GRACE, 9, "soup")
     assert kitchen.pause(GRACE - 1) == []
@@ -55,7 +55,7 @@ def test_an_order_whose_grace_was_over_before_it_came_is_billed_at_once(kitchen:
     assert kitchen.order(11, "Bob") == []
 
 
-def test_waiting_orders_leave_by_time_then_item_then_arrival(kitchen: Kitchen) -> None:
+def test_waiting_orders_are_billed_by_time_then_item_then_arrival(kitchen: Kitchen) -> None:
     kitchen.price(0, 3, "bread")
     for at, customer, item in [(20, "d", "curry"), (10, "b", "curry"), (10, "a", "bread"), (10, "c", "curry")]:
         kitchen.order(at, customer, item=item)
@@ -79,7 +79,7 @@ def test_windows_closed_on_an_idle_topic_stay_closed(kitchen: Kitchen) -> None:
     assert kitchen.order(9, "Bob") == [("Bob", 8)]
 
 
-def test_none_is_lost_when_time_jumps(kitchen: Kitchen) -> None:
+def test_no_order_is_lost_when_time_jumps(kitchen: Kitchen) -> None:
     for at in range(20):
         kitchen.order(at, f"c{at}")
     kitchen.price(50, 9)
@@ -93,14 +93,14 @@ def test_waiting_orders_survive_a_restart(kitchen: Kitchen) -> None:
     assert kitchen.pause(GRACE) == [("Anna", 8)]
 
 
-def test_a_repeated_order_waits_once(kitchen: Kitchen) -> None:
+def test_duplicate_order_waits_once(kitchen: Kitchen) -> None:
     kitchen.order(10, "Anna", order_id="o-1")
     kitchen.order(10, "Anna", order_id="o-1")
     assert kitchen.pause(GRACE) == [("Anna", 8)]
 
 
 @pytest.mark.parametrize("grace_ms", [0, 40, 250])
-def test_another_grace_holds_for_waiting_orders_at_the_latest_when_both_are_over(grace_ms: int) -> None:
+def test_waiting_orders_are_billed_at_the_longer_of_the_old_and_new_grace(grace_ms: int) -> None:
     before, after = Kitchen(grace_ms=GRACE), Kitchen(grace_ms=grace_ms)
     before.price(0, 8)
     before.order(10, "Anna")

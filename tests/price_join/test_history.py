@@ -22,7 +22,7 @@ def late(of: Kitchen) -> list[tuple[str | None, str]]:
     ]
 
 
-def test_the_first_moment_of_the_history_is_inside() -> None:
+def test_history_includes_its_lower_bound() -> None:
     opened = kitchen()
     assert opened.order(4000, "Anna") == [("Anna", 8)]
     assert opened.price(4000, 8.5) == []
@@ -37,7 +37,7 @@ def test_an_order_from_before_the_history_finds_no_former_price_and_is_late() ->
     assert opened.driver.late[0].headers["late.stream_time"] == str(START + 5000)
 
 
-def test_in_a_left_join_it_is_late_and_leaves_without_a_price() -> None:
+def test_order_from_before_the_history_is_late_and_unpriced_in_a_left_join() -> None:
     opened = kitchen(join=Unpriced.LEFT)
     assert opened.order(3900, "Anna") == [("Anna", None)]
     assert late(opened) == [("curry", "100")]
@@ -51,7 +51,7 @@ def test_a_price_from_before_the_history_is_late_and_changes_nothing() -> None:
     assert opened.history("curry") == before
 
 
-def test_the_latest_price_answers_however_old_the_order_is() -> None:
+def test_latest_price_applies_to_orders_older_than_the_history() -> None:
     opened = kitchen()
     opened.price(4500, 3, "soup")
     opened.price(20_000, 9)

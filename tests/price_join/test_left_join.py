@@ -20,7 +20,7 @@ def test_a_bill_with_a_price_is_that_of_the_inner_join() -> None:
     assert kitchen.order(10, "Anna", 2) == [("Anna", 16)]
 
 
-def test_also_when_the_grace_is_over() -> None:
+def test_bill_without_a_price_is_sent_after_the_grace() -> None:
     kitchen = Kitchen(join=Unpriced.LEFT, grace_ms=5)
     assert kitchen.order(0, "Anna") == []
     kitchen.price(5, 8)

@@ -13,7 +13,7 @@ def test_a_price_holds_from_its_time_on(at: int, total: float | None) -> None:
     assert kitchen.order(at, "Anna") == ([] if total is None else [("Anna", total)])
 
 
-def test_the_bill_says_what_and_since_when() -> None:
+def test_bill_contains_the_order_and_the_start_of_its_price() -> None:
     kitchen = Kitchen()
     kitchen.price(10, 2.25)
     kitchen.order(15, "Anna", 3, order_id="o-1")
@@ -31,7 +31,7 @@ def test_a_late_price_is_put_between_its_neighbours() -> None:
     assert kitchen.order(20, "Bob") == [("Bob", 12)]
 
 
-def test_a_price_at_the_same_time_replaces_the_one_there() -> None:
+def test_price_with_an_equal_timestamp_replaces_the_previous_price() -> None:
     kitchen = Kitchen()
     kitchen.price(0, 8)
     kitchen.price(0, 9)
@@ -39,7 +39,7 @@ def test_a_price_at_the_same_time_replaces_the_one_there() -> None:
     assert kitchen.history("curry") == {"curry": [(START, 9, None)]}
 
 
-def test_a_price_sends_and_repairs_nothing() -> None:
+def test_price_does_not_emit_or_correct_bills() -> None:
     kitchen = Kitchen()
     kitchen.price(0, 8)
     kitchen.order(5, "Anna")
@@ -55,7 +55,7 @@ def test_items_have_prices_of_their_own() -> None:
     assert kitchen.order(1, "Bob", item="noodles") == []
 
 
-def test_free_is_a_price() -> None:
+def test_price_of_zero_is_valid() -> None:
     kitchen = Kitchen()
     kitchen.price(0, 0)
     assert kitchen.order(1, "Anna") == [("Anna", 0)]

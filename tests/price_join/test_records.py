@@ -33,6 +33,6 @@ def test_every_input_field_is_required(record_type: type) -> None:
         FoodBill("o-1", "Anna", "curry", 2, None, None, None),
     ],
 )
-def test_a_record_survives_its_contract(record: MenuPrice | FoodOrder | FoodBill) -> None:
+def test_record_survives_an_avro_round_trip(record: MenuPrice | FoodOrder | FoodBill) -> None:
     avro = local_codec("price-join", type(record))
     assert avro.decode(avro.encode(record)) == record

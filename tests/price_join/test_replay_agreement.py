@@ -77,7 +77,7 @@ def test_generated_prices_and_orders_late_and_repeated() -> None:
         assert not kitchen.driver.errors
 
 
-def test_a_grace_finds_prices_that_would_come_too_late() -> None:
+def test_grace_applies_prices_that_arrive_late() -> None:
     options = Options(count=1200, keys=8, out_of_order=0.3, event_rate=20)
     prices, orders = generate("menu_prices", options), generate("food_orders", options)
     arrived: list[tuple[str, Event]] = [

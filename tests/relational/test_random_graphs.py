@@ -95,6 +95,6 @@ def test_many_graphs_in_ksml(first: int) -> None:
     check(KSML, in_ksml.VERBS, first, 100)
 
 
-def test_every_verb_is_drawn() -> None:
+def test_random_graphs_cover_every_verb() -> None:
     drawn = {step.verb for seed in range(100) for step in random_case(seed, frozenset(Verb)).steps}
     assert drawn == {*Verb} == {Verb.TABLE, Verb.VERSIONED, Verb.SUM, Verb.ENRICH} | WINDOWS | ONE | TWO

@@ -33,7 +33,7 @@ def test_an_area_s_average_is_that_of_all_its_readings_not_of_its_sensors_averag
     assert machine.averages("part_avg") == {"wheel": 20.0, "motor": 7.0}
 
 
-def test_a_sensor_that_moves_counts_in_each_area_what_it_read_there() -> None:
+def test_readings_of_a_moved_sensor_stay_in_their_area() -> None:
     machine = Machine()
     machine.read(10.0, "s-1", "wheel")
     machine.read(20.0, "s-1", "motor")
@@ -74,7 +74,7 @@ def test_averages_continue_after_a_restart() -> None:
     assert machine.averages("part_avg") == {"wheel": 15.0}
 
 
-def test_the_latest_row_per_batch_is_enough_where_that_is_chosen() -> None:
+def test_emit_latest_sends_one_row_per_batch() -> None:
     machine = Machine(emit=Emit.LATEST)
     machine.driver.run_batch([("s-1", Reading(None, "s-1", "wheel", value, START)) for value in (10.0, 20.0, 60.0)])
     assert [(out.topic, out.value.avg_reading) for out in machine.driver.outputs] == [

@@ -25,7 +25,7 @@ def test_example() -> None:
 
 
 @pytest.mark.parametrize(("file", "sql"), re.findall(r"`(services/\S+\.sql)`\n```sql\n(.*?)```", PAGE, re.DOTALL))
-def test_the_views_are_the_files(file: str, sql: str) -> None:
+def test_documented_views_equal_the_files(file: str, sql: str) -> None:
     assert (ROOT / file).read_text() == sql
 
 

@@ -34,7 +34,7 @@ def test_all_but_the_id_is_required() -> None:
     assert required == {"sensor", "area", "reading", "timestamp"}
 
 
-def test_contracts_and_entry_are_what_the_views_ask_for(capsys: pytest.CaptureFixture[str]) -> None:
+def test_contracts_and_entry_match_the_views(capsys: pytest.CaptureFixture[str]) -> None:
     assert run(["views", "sensor-views"]) == 0, capsys.readouterr().out
 
 
@@ -45,12 +45,12 @@ def test_each_view_is_a_topic_and_a_store() -> None:
 
 
 @pytest.mark.parametrize("record", [Reading("e", "s-1", "wheel", 1.5, 3), Reading(None, "s-1", "wheel", -1.5, 3)])
-def test_a_reading_survives_its_contract(record: Reading) -> None:
+def test_reading_survives_an_avro_round_trip(record: Reading) -> None:
     avro = local_codec("sensor-views", Reading)
     assert avro.decode(avro.encode(record)) == record
 
 
 @pytest.mark.parametrize("average", [1.5, None])
-def test_a_row_survives_its_contract_an_average_of_nothing_too(average: float | None) -> None:
+def test_row_survives_an_avro_round_trip_with_and_without_an_average(average: float | None) -> None:
     avro = local_codec("sensor-views", ROW)
     assert avro.decode(avro.encode(ROW("s-1", average))) == ROW("s-1", average)

@@ -88,7 +88,7 @@ def test_generated_readings_late_and_repeated(tasks: int) -> None:
     assert machine.driver.duplicates > 20
 
 
-def test_batches_cut_elsewhere_give_the_same_totals() -> None:
+def test_batch_boundaries_do_not_change_totals() -> None:
     arrived = [(event.key, event.value) for event in generate("readings", Options(count=600, keys=30))]
     whole, apart = Machine(2), Machine(2)
     whole.driver.run_batch(arrived)

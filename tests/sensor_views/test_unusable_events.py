@@ -38,7 +38,7 @@ def test_a_reading_under_another_key_than_its_sensor_is_rejected() -> None:
     )
 
 
-def test_a_sum_beyond_the_doubles_is_rejected_and_the_average_stays() -> None:
+def test_sum_beyond_the_range_of_double_is_rejected_and_keeps_the_average() -> None:
     machine = Machine()
     machine.read(1.7e308)
     assert machine.read(1.7e308) == []

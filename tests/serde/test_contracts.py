@@ -29,17 +29,17 @@ def test_contracts_are_listed_in_order(root: Path) -> None:
     assert list_contracts("strangers", root) == ()
 
 
-def test_a_missing_contract_names_those_there_are(root: Path) -> None:
+def test_missing_contract_error_lists_the_existing_contracts(root: Path) -> None:
     with pytest.raises(ContractMissing, match=r"Ordre\.avsc: orders has Broken, Order; did you mean Order\?"):
         load_contract("orders", "Ordre", root)
 
 
-def test_a_missing_service_names_those_there_are(root: Path) -> None:
+def test_missing_service_error_lists_the_existing_services(root: Path) -> None:
     with pytest.raises(ContractMissing, match="the services with contracts are orders"):
         load_contract("payments", "Payment", root)
 
 
-def test_a_missing_folder_says_what_to_do(tmp_path: Path) -> None:
+def test_missing_folder_error_has_a_remedy(tmp_path: Path) -> None:
     with pytest.raises(ContractMissing, match="is missing; install the wheel, or run from a checkout"):
         load_contract("orders", "Order", tmp_path / "nowhere")
 
@@ -66,7 +66,9 @@ def test_local_schemas_give_each_schema_one_id() -> None:
     assert schemas.schema(2) is stats
 
 
-def test_a_folder_next_to_the_installed_packages_hides_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_folder_next_to_the_installed_packages_does_not_hide_contracts(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     (tmp_path / "avro").mkdir()
     packed = tmp_path / "forebay" / "contracts" / "user-sessions"
     packed.mkdir(parents=True)

@@ -186,7 +186,7 @@ def test_a_writers_decimal_is_read_by_its_own_scale(writer: Any, reader: Any, te
         (["null", "long"], 5, r"long can't be read as decimal\(12, 2\)"),
     ],
 )
-def test_a_writers_type_that_is_not_ours(writer: Any, value: Any, says: str) -> None:
+def test_incompatible_writer_type_is_refused(writer: Any, value: Any, says: str) -> None:
     with pytest.raises(DecodeError, match=rf"^Price\.price: the writer's type {says}"):
         read(writer, value, decimal(12, 2))
 

@@ -143,7 +143,7 @@ class Registry:
         return self.schemas.schema(schema_id)
 
 
-def test_a_registry_that_is_away_is_no_fault_of_the_bytes() -> None:
+def test_unreachable_registry_is_not_a_decode_error() -> None:
     registry = Registry()
     contract = load_contract("user-sessions", "UserActivity")
     codec = AvroCodec(UserActivity, registry.schemas.register(contract), registry)

@@ -32,36 +32,36 @@ def python(code: str, switch: str) -> subprocess.CompletedProcess[str]:
 
 @pytest.mark.skipif(hatch_build.headers() is None, reason="Python's headers are missing: it can't be built")
 @pytest.mark.skipif(os.environ.get(SWITCH) == "off", reason=f"{SWITCH}=off")
-def test_it_is_in_use() -> None:
+def test_native_extension_is_in_use() -> None:
     assert missing() == ""
     assert native_codec() is not None
 
 
-def test_it_can_be_left_out() -> None:
+def test_native_extension_can_be_disabled() -> None:
     assert python(SAYS, "off").stdout.startswith("None native code is not in use (FOREBAY_NATIVE=off): ")
 
 
 @pytest.mark.long
-def test_it_does_without() -> None:
+def test_python_code_is_used_without_the_native_extension() -> None:
     done = python(WITHOUT, "")
     assert done.stdout.startswith("None native code is not in use (")
     assert "a C compiler and Python's headers are needed" in done.stdout
 
 
-def test_each_part_is_missed() -> None:
+def test_missing_part_of_the_native_extension_is_reported() -> None:
     tables = f"import sys; sys.modules['forebay.stores.native'] = None; import forebay.stores.ordered\n{SAYS}"
     done = python(tables, "")
     assert "native code is not in use (import of forebay.stores.native halted" in done.stdout
 
 
-def test_it_is_an_error_where_it_is_required() -> None:
+def test_missing_native_extension_is_an_error_if_required() -> None:
     done = python(WITHOUT, "required")
     assert (done.returncode, done.stdout) == (1, "")
     assert "ModuleNotFoundError" in done.stderr
 
 
 @pytest.mark.parametrize(("reason", "shown"), [("no compiler", "warning: no compiler\n"), ("", "")])
-def test_a_job_says_at_its_start_that_it_is_missing(monkeypatch: pytest.MonkeyPatch, reason: str, shown: str) -> None:
+def test_job_logs_a_missing_native_extension_at_start(monkeypatch: pytest.MonkeyPatch, reason: str, shown: str) -> None:
     monkeypatch.setattr(application, "missing", lambda: reason)
     monkeypatch.setattr(application, "application_of", lambda *_: None)
     monkeypatch.setattr(application, "run_until_told", lambda _: None)

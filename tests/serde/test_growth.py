@@ -66,7 +66,7 @@ def grown(call: Callable[[], object]) -> int:
 
 
 @pytest.mark.skipif(NATIVE is None, reason="the explaining path leaves it to the collector")
-def test_records_and_maps_of_plain_values_are_none_of_the_collectors_business() -> None:
+def test_records_and_maps_of_plain_values_are_not_tracked_by_the_collector() -> None:
     decoded = CODEC.decode(DATA)
     assert not gc.is_tracked(decoded.inner)
     assert not gc.is_tracked(decoded.counts)
@@ -74,7 +74,7 @@ def test_records_and_maps_of_plain_values_are_none_of_the_collectors_business() 
     assert gc.is_tracked(decoded)
 
 
-def test_a_record_within_a_record_is_the_collectors_business() -> None:
+def test_nested_records_are_tracked_by_the_collector() -> None:
     contract = {
         "type": "record",
         "name": "UserActivity",

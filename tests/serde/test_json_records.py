@@ -69,7 +69,7 @@ def outcome(call: Callable[[Any], Any], value: Any) -> str:
 
 
 @pytest.mark.parametrize("seed", range(5))
-def test_both_ways_read_and_keep_the_same(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_fast_and_explaining_paths_agree(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
     choices = random.Random(seed)
     quick = [0, 0]
     for number in range(RECORDS):
@@ -94,7 +94,7 @@ def refuse(_: Any) -> Any:
     raise ValueError
 
 
-def test_a_map_s_key_that_is_no_number_is_said() -> None:
+def test_non_numeric_map_key_is_reported() -> None:
     record = dataclasses.make_dataclass("Counts", [("by_number", FrozenMap[int, int])], frozen=True)
     with pytest.raises(DecodeError, match="by_number has the key 'x', not a number"):
         _RecordCodec(record).decode(b'{"by_number":{"x":1}}')
@@ -130,18 +130,18 @@ class Named:
     x: int
 
 
-def test_a_class_is_called_as_it_wants_to_be() -> None:
+def test_class_with_a_custom_constructor_is_supported() -> None:
     assert _RecordCodec(Swapped).decode(b'{"x":1,"y":2}') == Swapped(x=1, y=2)
     assert _RecordCodec(Named).decode(b'{"x":1}') == _RecordCodec(Named).canonical(Named(x=1)) == Named(x=1)
 
 
-def test_a_record_is_kept_as_it_would_be_read_again() -> None:
+def test_canonical_record_equals_the_decoded_record() -> None:
     assert _RecordCodec(Doubled).canonical(Doubled(1.0)).n == 4.0
     with pytest.raises(EncodeError, match="unexpected keyword"):
         _RecordCodec(Derived).canonical(Derived(1))
 
 
-def test_nothing_but_an_object_is_a_record_without_fields() -> None:
+def test_record_without_fields_accepts_only_an_object() -> None:
     empty = dataclasses.make_dataclass("Empty", [], frozen=True)
     for data in (b"[]", b'""'):
         with pytest.raises(DecodeError, match="not an object"):

@@ -102,7 +102,7 @@ class Named:
     name: str
 
 
-def test_fields_that_dont_sort_are_refused() -> None:
+def test_unsupported_key_field_types_are_refused() -> None:
     with pytest.raises(TypeError, match=r"Loose.town is .*: a key's fields are one of str, bytes, int"):
         composite(Loose)
     with pytest.raises(ContractMismatch):
@@ -110,7 +110,7 @@ def test_fields_that_dont_sort_are_refused() -> None:
 
 
 @pytest.mark.parametrize("kind", [AVRO, COMPOSITE], ids=str)
-def test_a_topology_groups_by_it_in_several_tasks(kind: Format[Any]) -> None:
+def test_topology_groups_by_a_composite_key_in_several_tasks(kind: Format[Any]) -> None:
     def build(t: Topology) -> None:
         words = t.stream("in", str, key=kind)
         words.map_values(lambda key, _: key.town, str).to("towns")

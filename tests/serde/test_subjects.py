@@ -32,7 +32,7 @@ def test_subjects_are_read_where_the_registry_has_them(registry: LocalSubjects) 
         assert connected_subjects().newest("views-value") is None
 
 
-def test_own_ids_differ_from_registered_ones_after_an_explicit_id(registry: LocalSubjects) -> None:
+def test_local_ids_differ_from_registered_ids_after_an_explicit_id(registry: LocalSubjects) -> None:
     theirs = registry.register("clicks-value", THEIRS, schema_id=8)
     own = OwnSubjects(lambda: registry)
     own.register("taps-value", OURS, schema_id=7)
@@ -40,7 +40,7 @@ def test_own_ids_differ_from_registered_ones_after_an_explicit_id(registry: Loca
     assert own.schema(theirs.schema_id) == THEIRS
 
 
-def test_a_subject_does_not_hold_an_own_id_of_another(registry: LocalSubjects) -> None:
+def test_subject_does_not_contain_a_local_id_of_another_subject(registry: LocalSubjects) -> None:
     own = OwnSubjects(lambda: refuse(registry))
     number = own.register("taps-value", OURS).schema_id
     assert own.holds("taps-value", number)

@@ -193,14 +193,14 @@ def test_a_symbol_unknown_and_without_default() -> None:
 
 
 @pytest.mark.parametrize("text", ["no json", '{"type": "record"}', '"nonsense"', "5", "[]]"])
-def test_a_writers_schema_that_is_none(text: str) -> None:
+def test_invalid_writer_schema_is_refused(text: str) -> None:
     schemas = LocalSchemas()
     schema_id = schemas.register(Schema(text)).schema_id
     with pytest.raises(DecodeError, match=f"schema {schema_id} can't be used: not an Avro schema"):
         codec_of(Event, contract(FIELDS), schemas).decode(header(schema_id))
 
 
-def test_a_writers_schema_that_holds_code() -> None:
+def test_writer_schema_with_injected_code_is_refused() -> None:
     size: Any = "0]; raise SystemExit('injected'); d[0:0"
     schemas = LocalSchemas()
     writer = contract({"x": {"type": {"type": "fixed", "name": "Hash", "size": size}}, **FIELDS})

@@ -62,7 +62,7 @@ def send(driver: TestDriver, topic: str, sent: Sent) -> None:
 
 @pytest.mark.parametrize(("service", "topic"), TOPICS, ids=[topic for _, topic in TOPICS])
 @pytest.mark.parametrize("name", POISONS)
-def test_the_next_record_is_processed(service: str, topic: str, name: str) -> None:
+def test_record_after_a_poison_record_is_processed(service: str, topic: str, name: str) -> None:
     poison, driver = POISONS[name], TestDriver(service, clock=NOW)
     records = goods(service)
     half = len(records) // 2

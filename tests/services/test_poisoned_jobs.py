@@ -35,7 +35,7 @@ def results(kind: str, poison: Poison | None) -> TestDriver:
 
 @pytest.mark.parametrize("kind", JOBS)
 @pytest.mark.parametrize("name", POISONS)
-def test_the_records_around_a_poison_come_through(kind: str, name: str) -> None:
+def test_records_around_a_poison_record_are_processed(kind: str, name: str) -> None:
     driver, undisturbed = results(kind, POISONS[name]), results(kind, None)
     assert undisturbed.errors == []
     assert len(driver.errors) <= 1

@@ -23,7 +23,7 @@ def state_bytes(of: TestDriver) -> int:
     return of.sub_topologies[0].tables[0].size_bytes
 
 
-def test_a_session_without_end_is_one_small_row() -> None:
+def test_endless_session_is_one_small_row() -> None:
     task = TestDriver("session-analytics", dedupe_retention_ms=0, emit=Emit.LATEST)
     sizes: list[tuple[int, int]] = []
     for first in range(0, 10_000, 2_000):
@@ -42,7 +42,7 @@ def test_a_session_without_end_is_one_small_row() -> None:
     assert task.errors == []
 
 
-def test_many_sessions_of_one_user_leave_after_the_retention() -> None:
+def test_sessions_of_one_user_expire_after_the_retention() -> None:
     task = driver(dedupe_retention_ms=0, retention_ms=10 * MINUTE)
     counts: list[int] = []
     for first in range(0, 1000, 50):
@@ -70,7 +70,7 @@ def test_lists_lose_the_oldest() -> None:
     assert result.session_metrics.unique_categories == 2
 
 
-def test_joined_sessions_keep_no_more_than_the_limit() -> None:
+def test_merged_sessions_respect_the_list_limit() -> None:
     task = driver(list_limit=3, grace_ms=MINUTE)
     for at, name in ((0, "a"), (1, "b"), (50 * SECOND, "b"), (50 * SECOND, "c"), (50 * SECOND, "d")):
         pipe(task, at, page_metadata=PageMetadata(name, False, False))

@@ -8,14 +8,14 @@ from session_analytics.model import DeviceContext
 from tests.session_analytics.harness import GAP, SECOND, START, click, driver, pipe, spans
 
 
-def test_another_users_click_ends_it_one_ms_after_its_gap() -> None:
+def test_click_of_another_user_ends_a_session_one_ms_after_its_gap() -> None:
     task = driver()
     pipe(task, 0, key="ann")
     assert spans(task.pipe("bob", click(GAP))) == []
     assert spans(task.pipe("bob", click(GAP + 1))) == [("ann", 0, 0, 1)]
 
 
-def test_the_record_has_the_ended_sessions_id_and_figures_and_no_click() -> None:
+def test_ended_session_record_has_its_id_and_metrics_but_no_click() -> None:
     task = driver()
     pipe(task, 0, "/a", duration_on_page=5)
     pipe(task, 10 * SECOND, "/b", duration_on_page=6)
@@ -43,7 +43,7 @@ def test_a_jump_of_time_ends_all_that_are_open_by_last_click_then_first_click_th
     assert ended == [("bob", 0, 4, 2), ("dan", 3, 5, 2), ("ann", 5, 5, 1), ("cas", 5, 5, 1)]
 
 
-def test_a_quiet_while_ends_no_session_before_its_gap_is_over() -> None:
+def test_idle_time_does_not_end_a_session_before_its_gap() -> None:
     task = driver()
     pipe(task, 0)
     assert task.advance_wall_time(30 * SECOND) == []
@@ -88,7 +88,7 @@ def test_a_grace_keeps_it_open_for_late_clicks() -> None:
     assert spans(task.pipe("bob", click(45 * SECOND + 1))) == [("ann", 0, 5 * SECOND, 2)]
 
 
-def test_a_session_that_grew_is_looked_at_again_when_it_may_end() -> None:
+def test_extended_session_ends_only_after_its_last_gap() -> None:
     task = driver()
     for at in range(0, 300 * SECOND, 20 * SECOND):
         pipe(task, at)
@@ -97,7 +97,7 @@ def test_a_session_that_grew_is_looked_at_again_when_it_may_end() -> None:
 
 
 @pytest.mark.parametrize("restart_after", range(4))
-def test_a_restart_loses_no_end_and_repeats_none(restart_after: int) -> None:
+def test_restart_loses_and_repeats_no_ended_session(restart_after: int) -> None:
     task = driver()
     steps: list[Callable[[], object]] = [
         lambda: task.pipe("ann", click(0)),

@@ -8,7 +8,7 @@ from tests.session_analytics.harness import GAP, START, click, driver, pipe
 CHECKOUT = PageMetadata("checkout", True, True)
 
 
-def test_conversions_and_categories_are_those_of_the_session_only() -> None:
+def test_conversions_and_categories_are_per_session() -> None:
     task = driver()
     pipe(task, 0, page_metadata=CHECKOUT)
     result = pipe(task, 1, page_metadata=PageMetadata("catalog", False, False))

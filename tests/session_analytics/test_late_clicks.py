@@ -3,7 +3,7 @@
 from tests.session_analytics.harness import GAP, SECOND, click, driver, pipe, stores
 
 
-def test_a_click_older_than_the_gap_that_no_open_session_takes_in_is_late() -> None:
+def test_click_older_than_the_gap_without_an_open_session_is_late() -> None:
     task = driver()
     pipe(task, 100 * SECOND, key="bob")
     before = stores(task)
@@ -29,7 +29,7 @@ def test_a_click_older_than_that_still_extends_a_session_that_is_open() -> None:
     assert task.late == []
 
 
-def test_an_ended_session_takes_no_click_in() -> None:
+def test_ended_session_accepts_no_click() -> None:
     task = driver()
     pipe(task, 0)
     task.pipe("bob", click(GAP + 1))

@@ -74,7 +74,7 @@ def test_same_outputs_late_clicks_and_stores(
     [{}, {"out_of_order": 0.2, "duplicates": 0.1, "max_delay_ms": 90_000}],
     ids=["in order", "out of order and repeated"],
 )
-def test_produced_clicks_in_any_batches_give_what_the_replay_gives(batch: int, shares: dict[str, Any]) -> None:
+def test_generated_clicks_in_any_batches_equal_the_replay(batch: int, shares: dict[str, Any]) -> None:
     events = list(generate("user_clicks", Options(count=3_000, keys=150, event_rate=15, **shares)))
     task = driver()
     for first in range(0, len(events), batch):

@@ -10,7 +10,7 @@ def test_the_first_click_opens_a_session_named_after_user_and_start() -> None:
     assert result.session_metrics.session_duration_ms == 0
 
 
-def test_a_distance_of_exactly_the_gap_still_belongs() -> None:
+def test_click_exactly_one_gap_later_belongs_to_the_session() -> None:
     task = driver()
     first = pipe(task, 0)
     second = pipe(task, GAP)
@@ -19,7 +19,7 @@ def test_a_distance_of_exactly_the_gap_still_belongs() -> None:
     assert second.session_insights.time_since_last_activity == GAP
 
 
-def test_a_distance_of_one_ms_more_begins_another_session() -> None:
+def test_click_one_ms_after_the_gap_starts_another_session() -> None:
     task = driver()
     pipe(task, 0)
     ended, begun = task.run_batch([("ann", click(GAP + 1))])

@@ -52,7 +52,7 @@ def test_an_impossible_time_is_an_error(timestamp: int) -> None:
     [(None, b"\0\0\0\0\1"), (b"ann", None), (b"ann", b"\2"), (b"\xff", b""), (b"ann", b"")],
     ids=["no key", "no value", "wrong magic byte", "key not UTF-8", "empty value"],
 )
-def test_bytes_that_are_no_click_change_nothing(key: bytes | None, value: bytes | None) -> None:
+def test_invalid_bytes_change_nothing(key: bytes | None, value: bytes | None) -> None:
     task = driver()
     pipe(task, 0)
     before = stores(task)
@@ -77,7 +77,7 @@ def test_clicks_without_an_id_are_never_repetitions() -> None:
     assert pipe(task, 0).session_metrics.pages_visited_count == 2
 
 
-def test_a_sum_beyond_64_bits_refuses_the_click_that_makes_it() -> None:
+def test_click_that_overflows_a_64_bit_sum_is_refused() -> None:
     task = driver()
     pipe(task, 0, duration_on_page=(1 << 63) - 1)
     before = stores(task)

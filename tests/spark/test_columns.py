@@ -179,7 +179,7 @@ DEFAULTS = {
         (CONNECT_DECIMAL, "1.0"),
     ],
 )
-def test_a_json_default_that_its_column_cannot_hold_is_none(schema: Any, default: Any) -> None:
+def test_json_default_that_does_not_fit_its_column_is_null(schema: Any, default: Any) -> None:
     properties = {"a": {**schema, "default": default}, "b": {"type": "integer"}}
     text = json.dumps({"type": "object", "properties": properties})
     assert in_arrow(json_column(text), json_reader(text)(b'{"b": 1}')) == {"a": None, "b": 1}
@@ -400,7 +400,7 @@ def in_protobuf(precision: int, scale: int, value: int) -> tuple[Column, Any]:
 
 
 @pytest.mark.parametrize("column_of", [in_avro, in_json, in_protobuf])
-def test_a_decimal_longer_than_sparks_is_of_sparks_longest(
+def test_decimal_with_too_many_digits_gets_sparks_maximum_precision(
     column_of: Callable[[int, int, int], tuple[Column, Any]],
 ) -> None:
     column, value = column_of(64, 2, 12345)
@@ -415,7 +415,7 @@ def test_a_decimal_longer_than_sparks_is_of_sparks_longest(
 
 
 @pytest.mark.parametrize("digits", ["1000", "9" * 5_000])
-def test_a_precision_beyond_all_decimals_is_no_declaration(digits: str) -> None:
+def test_absurd_decimal_precision_is_ignored(digits: str) -> None:
     text = f"""syntax = "proto3"; import "confluent/type/decimal.proto";
     message A {{ confluent.type.Decimal d = 1 [(confluent.field_meta).params = {{precision: "{digits}"}}]; }}"""
     assert protobuf_column(text).kind.simpleString() == "struct<d:decimal(38,18)>"
@@ -437,7 +437,7 @@ def frame(schema_id: int, path: bytes) -> bytes:
     return b"\0\0\0\0" + bytes([schema_id]) + path + b"\x08\x07"
 
 
-def test_a_record_of_another_protobuf_message_is_no_record_of_this_one() -> None:
+def test_record_of_another_protobuf_message_is_refused() -> None:
     decoder = ProtobufDecoder(ORDERS, "", lambda number: SCHEMAS[number], OWN.__contains__)
     for schema_id, path in ((1, b"\0"), (2, b"\x02\x02"), (3, b"\0")):
         assert decoder.decode(frame(schema_id, path)).id == 7

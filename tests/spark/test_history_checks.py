@@ -20,7 +20,7 @@ def test_a_column_that_differs_in_case_only_is_refused(name: str) -> None:
         check_columns("orders", row)
 
 
-def test_a_time_in_another_case_is_named() -> None:
+def test_timestamp_column_in_another_case_is_reported() -> None:
     with pytest.raises(OptionError, match="rename it to timestamp"):
         check_columns("orders", spark.StructType().add("Timestamp", spark.LongType()))
 
@@ -53,7 +53,7 @@ def test_a_record_that_its_topic_cannot_have_is_refused(
         ({"starting_offsets": "earlist"}, "starting_offsets is 'earlist': specify earliest, latest, or a time in ms"),
     ],
 )
-def test_a_backfill_ignores_no_option(given: dict[str, Any], message: str) -> None:
+def test_backfill_refuses_unsupported_options(given: dict[str, Any], message: str) -> None:
     session: Any = None
     with pytest.raises(OptionError, match=message):
         backfill(session, "user-sessions", {}, **given)

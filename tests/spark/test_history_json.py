@@ -80,7 +80,7 @@ def test_a_field_may_be_called_like_a_type() -> None:
     assert json_encoder(spark.StructType().add("c", kind))({"c": {"timestamp_ntz": "x"}})
 
 
-def test_the_formats_that_read_it() -> None:
+def test_only_json_formats_read_plain_json() -> None:
     assert all(reads_json(kind) for kind in (JSON, ANY_JSON, json_of(Reading), sql_format("JSON")))
     assert not any(reads_json(kind) for kind in (TEXT, LONG, sql_format("AVRO"), sql_format("JSON_SR")))
     encode = json_encoder(spark.StructType().add("sensor", spark.StringType()).add("reading", spark.DoubleType()))

@@ -30,7 +30,7 @@ from forebay.spark.metrics import HELP, LAG, Amounts, SparkMetrics, lag_of
         ("no JSON", "no JSON", {}),
     ],
 )
-def test_lag_is_what_the_topics_have_after_the_micro_batch(end: Any, latest: Any, lag: dict[str, int]) -> None:
+def test_lag_is_the_number_of_records_after_the_micro_batch(end: Any, latest: Any, lag: dict[str, int]) -> None:
     assert (
         lag_of(*(text if text is None or isinstance(text, str) else json.dumps(text) for text in (end, latest))) == lag
     )
@@ -64,7 +64,7 @@ def test_sums_and_the_lag_of_all_queries(amounts: Amounts) -> None:
     }
 
 
-def test_prometheus_gets_all_of_them(amounts: Amounts) -> None:
+def test_all_metrics_are_exported_to_prometheus(amounts: Amounts) -> None:
     registry = CollectorRegistry()
     registry.register(SparkMetrics(session(progress(3, 5))))
     amounts |= {(name, "a"): number for number, name in enumerate(HELP)}

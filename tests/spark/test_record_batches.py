@@ -80,7 +80,7 @@ def read(monkeypatch: pytest.MonkeyPatch, values: list[bytes], mode: str, decodi
 
 @pytest.mark.parametrize("bad", [LARGEST + 1, -LARGEST - 2, 2**80, "1", None], ids=str)
 @pytest.mark.parametrize("place", range(4))
-def test_a_value_that_its_column_cannot_hold_is_one_that_cannot_be_decoded(
+def test_value_that_does_not_fit_its_column_is_a_decoding_error(
     monkeypatch: pytest.MonkeyPatch, bad: Any, place: int
 ) -> None:
     decoding = Decoding("json_schema", JSON if bad is not None else JSON[:-1] + ', "required": ["id"]}')

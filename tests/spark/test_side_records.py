@@ -93,7 +93,7 @@ def test_an_error_has_its_facts_as_typed_fields_and_the_record_as_it_came() -> N
     assert (row["topic"], row["partition"], row["offset"], row["timestamp"]) == ("sums.errors", 0, 11, at(5))
 
 
-def test_a_late_record_says_by_how_much() -> None:
+def test_late_record_has_its_lateness() -> None:
     side = late_record(RECORD, 250, 6_000, 9_000)
     (row,) = rows([consumed_message(side, "sums.late")], records="late")
     assert row["late"] == {
@@ -104,7 +104,7 @@ def test_a_late_record_says_by_how_much() -> None:
     assert row["value"] == b"\xff"
 
 
-def test_a_timer_has_a_name_and_no_place() -> None:
+def test_failed_timer_has_a_name_but_no_offset() -> None:
     (row,) = rows([error_message(TimerMessage(Timer(4_000, "close", "k")))], includeHeaders="true")
     place = ("topic", "partition", "offset")
     assert [row["error"][name] for name in ("timer", *place)] == ["close", None, None, None]
@@ -112,7 +112,7 @@ def test_a_timer_has_a_name_and_no_place() -> None:
     assert row["headers"] == []
 
 
-def test_parts_that_were_left_out_are_named() -> None:
+def test_omitted_parts_of_a_record_are_listed() -> None:
     room = Room(TopicLimits(max_bytes=1_000))
     large = create_message(topic="orders", partition=3, offset=7, key=b"k", value=b"v" * 2_000, timestamp=(1, 5_000))
     error, late = error_message(large, room), consumed_message(late_record(large, 1, 6_000, 9_000, room), "sums.late")
@@ -123,7 +123,7 @@ def test_parts_that_were_left_out_are_named() -> None:
 
 
 @pytest.mark.parametrize("side", SideTopic)
-def test_headers_of_the_same_names_in_the_record_are_its_own(side: SideTopic) -> None:
+def test_record_headers_are_not_confused_with_error_headers(side: SideTopic) -> None:
     own: Headers = [("error.class", b"x"), ("late.by_ms", b"7"), ("error.topic", b"elsewhere"), ("same", None)]
     record = create_message(topic="orders", partition=3, offset=7, value=b"v", headers=list(own), timestamp=(1, 5_000))
     message = (
@@ -137,7 +137,7 @@ def test_headers_of_the_same_names_in_the_record_are_its_own(side: SideTopic) ->
 
 
 @pytest.mark.parametrize("headers", [None, [], [("error.message", b"m")], [("late.stream_time", b"1")]])
-def test_a_record_that_no_job_wrote_has_no_facts(headers: Headers | None) -> None:
+def test_record_from_another_producer_has_no_error_fields(headers: Headers | None) -> None:
     foreign = create_message(
         topic="sums.errors", partition=0, offset=1, value=b"v", headers=headers, timestamp=(1, 5_000)
     )
@@ -147,7 +147,7 @@ def test_a_record_that_no_job_wrote_has_no_facts(headers: Headers | None) -> Non
 
 
 @pytest.mark.parametrize("text", [b"", b"-1", b"x", b"9" * 30, None])
-def test_numbers_that_are_none_are_null(text: bytes | None) -> None:
+def test_invalid_numbers_in_headers_are_null(text: bytes | None) -> None:
     headers = [("error.class", b"E"), *((f"error.{name}", text) for name in ("partition", "offset", "timestamp"))]
     foreign = create_message(topic="sums.errors", partition=0, offset=1, headers=headers, timestamp=(1, 5_000))
     (row,) = rows([foreign])
@@ -190,7 +190,7 @@ def test_a_named_schema_decodes(name: str) -> None:
         ({"startingOffset": "1"}, "did you mean 'startingOffsets'"),
     ],
 )
-def test_a_mistake_is_answered_with_what_to_write(options: dict[str, str], message: str) -> None:
+def test_invalid_options_are_refused_with_a_remedy(options: dict[str, str], message: str) -> None:
     assert names_side_topic({**GIVEN, **options})
     assert not names_store({**GIVEN, **options})
     with pytest.raises(OptionError, match=message):

@@ -70,7 +70,7 @@ def test_an_option_that_makes_no_sense_is_refused(options: dict[str, str], messa
         read_options({**CONNECTION, **options})
 
 
-def test_an_option_that_exactly_once_rests_on_cannot_be_changed() -> None:
+def test_options_required_for_exactly_once_can_not_be_changed() -> None:
     with pytest.raises(KafkaSettingsError, match=r"enable\.idempotence can't be set"):
         read_options({**CONNECTION, "topic": "t", "kafka.enable.idempotence": "false"})
 
@@ -83,7 +83,7 @@ def test_the_subject_s_schema_decides_how_values_are_written() -> None:
     assert encoding.encoder()({"id": 1}) == b"\0" + number.to_bytes(4, "big") + b"\x02"
 
 
-def test_a_column_that_the_key_has_is_in_the_value_only_if_the_schema_has_it() -> None:
+def test_key_column_is_in_the_value_only_if_the_schema_contains_it() -> None:
     registry = Registry()
     registry.register("orders-value", Schema(TEXT))
     encoding = choose_encoding(
@@ -178,7 +178,7 @@ def test_columns_that_options_name_must_exist_and_have_their_types() -> None:
         check_columns(row(("a", spark.StringType()), ("a", spark.StringType())), {})
 
 
-def test_a_digest_is_of_the_content_and_not_of_its_order_or_ids() -> None:
+def test_digest_depends_on_content_not_on_order_or_schema_ids() -> None:
     records = [SinkRecord(b"k", b"\0\0\0\0\1%d" % number, None, 0, -1) for number in range(3)]
 
     def digest(*chosen: SinkRecord, ids: tuple[int, int] = (0, 1)) -> tuple[int, str]:

@@ -128,7 +128,7 @@ def test_a_column_without_a_field_is_refused() -> None:
         protobuf_encoder(TEXT, row(("extra", spark.StringType())))
 
 
-def test_a_message_that_is_not_the_first_is_named_in_the_data() -> None:
+def test_message_index_is_written_if_the_message_is_not_the_first() -> None:
     text = 'syntax = "proto3"; message A { string a = 1; } message B { string b = 1; }'
     assert protobuf_encoder(text, row(("b", spark.StringType())), "B")({"b": "x"}) == b"\x02\x02\x0a\x01x"
 

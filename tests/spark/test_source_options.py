@@ -68,7 +68,7 @@ def test_names_of_sparks_kafka_source_are_taken_in_any_case() -> None:
         ({"maxOffsetsPerTrigger": "-1"}, "maxOffsetsPerTrigger is -1: write a whole number"),
     ],
 )
-def test_a_mistake_is_answered_with_what_to_write(options: dict[str, str], message: str) -> None:
+def test_invalid_options_are_refused_with_a_remedy(options: dict[str, str], message: str) -> None:
     with pytest.raises(OptionError, match=message):
         read_source_options({**GIVEN, **options})
 
@@ -92,14 +92,14 @@ def test_a_key_with_a_chosen_schema_is_read_by_it(name: str) -> None:
         ({"keySubject": "orders-key"}, "keySubject needs the columns of the key"),
     ],
 )
-def test_the_sink_ignores_no_option(options: dict[str, str], message: str) -> None:
+def test_sink_refuses_unsupported_options(options: dict[str, str], message: str) -> None:
     given = {"topic": "a", "bootstrapServers": "localhost:1", "schemaRegistryUrl": "http://localhost:2"}
     with pytest.raises(OptionError, match=message):
         read_options({**given, **options})
 
 
 @pytest.mark.parametrize("name", ["bootstrapServers", "schemaRegistryUrl"])
-def test_a_missing_connection_is_answered_with_its_option(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_missing_connection_error_names_the_option(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     for variable in ("FOREBAY_BOOTSTRAP_SERVERS", "FOREBAY_SCHEMA_REGISTRY_URL"):
         monkeypatch.delenv(variable, raising=False)
     given = {option: text for option, text in GIVEN.items() if option != name}

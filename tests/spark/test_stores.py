@@ -138,7 +138,7 @@ def test_every_store_has_the_entries_of_its_job(driver: TestDriver, name: str) -
 
 
 @pytest.mark.long
-def test_the_job_of_these_tests_fills_every_kind_of_store(driver: TestDriver) -> None:
+def test_job_covers_every_store_type(driver: TestDriver) -> None:
     filled = {type(declare(name).store) for name in NAMES if rows_of(driver, name)}
     assert {KeyValueStore, TimestampedKeyValueStore, VersionedKeyValueStore, WindowStore, SessionStore} <= filled
 
@@ -172,7 +172,7 @@ def versions(*given: tuple[int, int | None]) -> list[Record]:
     return [(terminate(b"k") + pack_time(at), b"" if value is None else pack_long(value), at) for at, value in given]
 
 
-def test_a_version_is_valid_until_the_next_one_also_if_that_is_null() -> None:
+def test_version_is_valid_until_the_next_version_or_delete() -> None:
     rows = read(declare("prices"), versions((5, 1), (7, None), (9, 2)))
     assert [(row["valid_from"], row["valid_to"], row["value"]) for row in rows] == [(5_000, 7_000, 1), (9_000, None, 2)]
 
@@ -202,7 +202,7 @@ def test_rows_that_cannot_be_decoded_fail_are_skipped_or_have_their_error() -> N
 
 
 @pytest.mark.parametrize("name", ["finals", "sessions", "prices", "reduced"])
-def test_foreign_keys_are_rows_that_cannot_be_decoded(name: str) -> None:
+def test_rows_with_undecodable_keys_follow_the_mode(name: str) -> None:
     declared = declare(name)
     log: list[Record] = [(b"\xff\xfe", pack_time(1), 1)]
     with pytest.raises(DecodeError, match="can't be decoded"):
@@ -229,7 +229,7 @@ def test_typed_keys_of_a_processor_s_store_are_as_in_queries() -> None:
     assert {row["key"]: row["value"] for row in rows} == {"7": 1, '"seven"': 2}
 
 
-def test_a_text_that_is_no_key_of_the_format_is_a_row_that_cannot_be_decoded() -> None:
+def test_row_with_an_invalid_key_is_a_decoding_error() -> None:
     log: list[Record] = [(b"no digits", pack_long(1), 1)]
     with pytest.raises(DecodeError, match="not a key of the store reduced"):
         read(declare("reduced"), log)
@@ -316,7 +316,7 @@ def test_options_of_a_store() -> None:
     assert not names_store({"subscribe": "a"})
 
 
-def test_a_store_is_no_stream() -> None:
+def test_store_can_not_be_read_as_a_stream() -> None:
     source = ForebayDataSource(GIVEN)
     with pytest.raises(OptionError, match=r"a store can be read by spark\.read only.*a-s-changelog"):
         source.streamReader(StructType())

@@ -93,7 +93,7 @@ def test_a_topic_that_was_created_again_stops_the_query(monkeypatch: pytest.Monk
 
 
 @pytest.mark.parametrize("most", [0, 1, 3, 100])
-def test_without_fail_on_data_loss_it_is_read_from_its_beginning_once(
+def test_recreated_topic_is_read_once_from_the_beginning_without_fail_on_data_loss(
     monkeypatch: pytest.MonkeyPatch, most: int
 ) -> None:
     reader = stream(monkeypatch, Offsets(1, 7), fails=False)
@@ -170,7 +170,7 @@ def test_a_topic_of_a_pattern_that_was_deleted_is_data_loss(monkeypatch: pytest.
     assert reader.latestOffset(start, ReadAllAvailable()) == {**start, "a": {"0": 4}}
 
 
-def test_a_topic_that_a_list_lacks_for_a_moment_is_no_data_loss(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_topic_missing_from_one_listing_is_not_data_loss(monkeypatch: pytest.MonkeyPatch) -> None:
     broker = Topics(a=(0, 4))
     broker.listed_late = ("b",)
     reader = stream(monkeypatch, broker, fails=True, given=BY_PATTERN)

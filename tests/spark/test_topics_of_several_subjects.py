@@ -57,7 +57,7 @@ def test_an_earlier_version_of_one_topic_s_subject_is_read_there_only(registry: 
         first(record(1, {"id": 7}))
 
 
-def test_a_named_subject_is_that_of_all_topics(registry: RegistryDouble) -> None:
+def test_explicit_subject_applies_to_all_topics(registry: RegistryDouble) -> None:
     first, _ = readers(registry, subject="b-value")
     assert first(record(1, {"id": 7})) == {"id": 7, "n": 5}
 

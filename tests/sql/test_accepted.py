@@ -89,7 +89,7 @@ class Client:
         return iter(())
 
 
-def test_set_in_a_shell_is_for_the_statements_after_it() -> None:
+def test_set_in_a_shell_applies_to_later_statements() -> None:
     client: Any = Client()
     session = Session(client)
     for line in ("SET 'a'='it''s';", "SHOW TABLES;", "UNSET 'a';", "SHOW STREAMS; SHOW TYPES;"):

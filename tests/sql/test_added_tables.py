@@ -89,7 +89,7 @@ def small_commits(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.parametrize(
     ("query", "key"), [(name, key) for name in QUERIES for key in KEYS if key == "STRING" or "join" not in name]
 )
-def test_its_topic_has_the_rows_of_its_query(query: str, key: str) -> None:
+def test_topic_of_an_added_table_has_the_rows_of_its_query(query: str, key: str) -> None:
     added = QUERIES[query]
     sizes = set()
     for seed in (0, 5, 12):
@@ -190,7 +190,7 @@ def test_two_tables_may_write_to_one_topic() -> None:
     assert sorted(rows_of(new).values()) == [(55,), (131,)]
 
 
-def test_state_of_a_build_that_recorded_no_topics_is_filled_again() -> None:
+def test_topics_are_refilled_if_an_earlier_build_did_not_record_them() -> None:
     """The topic and the copies of a join then have earlier rows. Deletions are passed on to them."""
     of_join = QUERIES["a join of other keys"]
     first = driver_of("STRING", of_join)
@@ -207,7 +207,7 @@ def test_state_of_a_build_that_recorded_no_topics_is_filled_again() -> None:
     assert rows_of(new) == rows_of(whole)
 
 
-def test_state_of_a_release_that_did_not_record_tables_counts_as_written() -> None:
+def test_tables_not_recorded_by_an_earlier_release_are_not_written_again() -> None:
     first, later = driver_of("STRING", QUERIES["rows"]), driver_of("STRING", QUERIES["rows"])
     send(changes(random.Random(1), "STRING", 30), first)
     state = {

@@ -69,7 +69,7 @@ def test_a_type_is_created_again_after_it_was_dropped() -> None:
     assert types == {"A": STRING}
 
 
-def test_a_value_counts_from_its_definition_to_the_next_one() -> None:
+def test_variable_value_applies_until_it_is_redefined() -> None:
     text = "DEFINE a='1'; SET 'x'='${a}'; DEFINE A='${a}2'; SET 'x'='${a}'; UNDEFINE a; SET 'x'='${a}';"
     with pytest.raises(SqlError, match="line 1, column 85: there is no variable a"):
         parse(text)
@@ -88,14 +88,14 @@ def test_a_value_outside_quotes_is_one_word_and_can_t_end_the_quotes_around_it(v
     assert created.name == f"it's` {value}"
 
 
-def test_errors_behind_a_variable_stand_at_their_place_in_the_file() -> None:
+def test_error_after_a_variable_has_its_position_in_the_file() -> None:
     message = error_of(
         f"{S}DEFINE long_name_of_a_column = 'v';\nCREATE STREAM o AS SELECT ${{long_name_of_a_column}}, y FROM s;"
     )
     assert message.startswith("f.sql:3:53: there is no column Y")
 
 
-def test_a_script_s_statements_stand_in_its_place(tmp_path: Path) -> None:
+def test_statements_of_a_script_replace_run_script(tmp_path: Path) -> None:
     (tmp_path / "parts").mkdir()
     (tmp_path / "all.sql").write_text("DEFINE n='1'; RUN SCRIPT 'parts/s.sql';\n" + A)
     (tmp_path / "parts" / "s.sql").write_text("CREATE TYPE id AS STRING;\nRUN SCRIPT 'more.sql';")
@@ -177,12 +177,12 @@ FAILS = {
 
 
 @pytest.mark.parametrize("assertion", HOLDS)
-def test_an_assertion_that_holds_changes_nothing(assertion: str) -> None:
+def test_successful_assertion_is_accepted(assertion: str) -> None:
     program_of(f"{S}{A}ASSERT {assertion}", lookup=schema_of)
 
 
 @pytest.mark.parametrize("assertion", FAILS)
-def test_an_assertion_that_does_not_hold_stops_the_program_at_its_place(assertion: str) -> None:
+def test_failed_assertion_is_reported_with_its_position(assertion: str) -> None:
     message = error_of(f"{S}{A}ASSERT {assertion}")
     assert message.startswith("f.sql:3:1: ASSERT: ")
     assert FAILS[assertion] in message
@@ -252,9 +252,7 @@ def continue_with(sql: str, *earlier: Driven) -> Driven:
 
 @pytest.mark.parametrize(("first", "second"), ["sr", "rs"])
 @pytest.mark.parametrize("paused", [0, 1])
-def test_records_that_wait_for_a_paused_query_are_not_late_because_another_ran(
-    first: str, second: str, paused: int
-) -> None:
+def test_records_of_a_paused_query_are_not_late_after_another_query_ran(first: str, second: str, paused: int) -> None:
     sql = S + S.replace("STREAM s", "STREAM r").replace("='s'", "='r'")
     for number, source in enumerate((first, second)):
         window = "WINDOW TUMBLING (SIZE 10 SECONDS, GRACE PERIOD 5 SECONDS)"

@@ -13,14 +13,12 @@ COMPUTED = " CREATE STREAM a AS SELECT id, n FROM s;"
 
 
 @pytest.mark.parametrize("server", ["foo", "http://foo:abc", "http://"])
-def test_a_server_that_is_no_url_is_refused_with_what_one_looks_like(
-    server: str, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_invalid_server_url_is_refused_with_an_example(server: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert run(["sql", "--server", server, "-e", "SHOW TABLES;"]) == 2
     assert f"--server {server}: write the query server's URL, such as http://127.0.0.1:7070" in capsys.readouterr().err
 
 
-def test_an_unreachable_server_is_reported_without_python_s_words(capsys: pytest.CaptureFixture[str]) -> None:
+def test_unreachable_server_is_reported_without_python_internals(capsys: pytest.CaptureFixture[str]) -> None:
     assert run(["sql", "--server", "http://127.0.0.1:9", "-e", "SHOW TABLES;"]) == 1
     error = capsys.readouterr().err
     assert "http://127.0.0.1:9/sql can't be reached: " in error
@@ -49,13 +47,13 @@ def test_a_missing_registry_is_reported_with_the_statement_that_needs_it(
     assert "specify yours with --schema-registry-url" in error
 
 
-def test_a_file_may_begin_with_the_mark_of_its_encoding(tmp_path: Path) -> None:
+def test_file_may_begin_with_a_byte_order_mark(tmp_path: Path) -> None:
     file = tmp_path / "views.sql"
     file.write_text(DECLARED + COMPUTED, encoding="utf-8-sig")
     assert run(["sql", "-f", str(file)]) == 0
 
 
-def test_a_file_that_can_t_be_opened_is_no_question_of_its_encoding(
+def test_unreadable_file_is_not_reported_as_an_encoding_error(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     (tmp_path / "gone.sql").symlink_to(tmp_path / "nowhere.sql")
@@ -70,7 +68,7 @@ def test_a_file_that_can_t_be_opened_is_no_question_of_its_encoding(
         ("\nSELECT * FROM s;", "views.sql:2:1: nothing is computed: write CREATE STREAM or TABLE ... AS SELECT"),
     ],
 )
-def test_a_file_that_computes_nothing_is_refused_before_it_runs(
+def test_file_without_queries_is_refused_before_it_runs(
     text: str, problem: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     file = tmp_path / "views.sql"
@@ -79,7 +77,7 @@ def test_a_file_that_computes_nothing_is_refused_before_it_runs(
     assert problem in capsys.readouterr().err
 
 
-def test_a_file_of_declarations_can_be_asked_what_it_declares(
+def test_file_with_only_declarations_answers_show_statements(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     file = tmp_path / "views.sql"

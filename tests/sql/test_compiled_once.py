@@ -20,7 +20,7 @@ QUERY = "CREATE TABLE t{0} AS SELECT a, SUM(v + {0}) AS n FROM s GROUP BY a;\n"
 
 
 @pytest.mark.parametrize("number", [1, 10])
-def test_each_statement_is_taken_in_once(number: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_each_statement_is_compiled_once(number: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     counts = {"understood": 0, "compiled": 0}
     compiler = compiling.Compiler._query
 
@@ -47,7 +47,7 @@ def test_each_statement_is_taken_in_once(number: int, tmp_path: Path, monkeypatc
     assert counts == {"understood": number, "compiled": number}
 
 
-def test_a_copy_of_a_program_takes_statements_that_the_job_does_not_have(tmp_path: Path) -> None:
+def test_changing_a_copy_of_a_program_does_not_change_the_job(tmp_path: Path) -> None:
     file = tmp_path / "one.sql"
     file.write_text(SOURCE + QUERY.format(0))
     other = service.program_at(file)

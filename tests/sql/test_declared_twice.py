@@ -35,7 +35,7 @@ CASES: dict[str, tuple[str, list[tuple[Any, Any]]]] = {
 
 
 @pytest.mark.parametrize("case", CASES)
-def test_each_reads_the_topic_in_its_own_way(case: str) -> None:
+def test_each_declaration_reads_the_topic_with_its_own_columns(case: str) -> None:
     sql, rows = CASES[case]
     driven = Driven(STREAM + sql, tasks=1)
     sent = ({"v": 1, "w": "one"}, {"v": 2, "w": "two"})
@@ -43,7 +43,7 @@ def test_each_reads_the_topic_in_its_own_way(case: str) -> None:
     assert driven.driver.errors == []
 
 
-def test_each_takes_its_own_event_time() -> None:
+def test_each_declaration_uses_its_own_timestamp() -> None:
     driven = Driven(
         STREAM + "CREATE STREAM t (k STRING KEY, at BIGINT) "
         "WITH (KAFKA_TOPIC='in', VALUE_FORMAT='JSON', TIMESTAMP='AT');"

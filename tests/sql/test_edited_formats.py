@@ -72,7 +72,7 @@ KEPT: dict[str, tuple[str, str, Any, tuple[Any, ...]]] = {
 
 
 @pytest.mark.parametrize("case", KEPT)
-def test_rows_that_are_read_as_they_were_are_kept(case: str) -> None:
+def test_rows_with_a_compatible_format_are_kept(case: str) -> None:
     before, after, value, expected = KEPT[case]
     assert results(before, after, value.decode() if isinstance(value, bytes) else value) == [expected]
 
@@ -95,12 +95,12 @@ REFUSED: dict[str, tuple[str, str, Any]] = {
 
 
 @pytest.mark.parametrize("case", REFUSED)
-def test_rows_that_would_be_misread_are_refused_at_the_start(case: str) -> None:
+def test_rows_with_an_incompatible_format_are_refused_at_the_start(case: str) -> None:
     with pytest.raises(StoreChanged, match=r"store t-table holds rows .*another name.*`forebay reset"):
         results(*REFUSED[case])
 
 
-def test_the_refusal_of_a_removed_reader_says_what_to_write() -> None:
+def test_refusal_after_removing_a_reader_has_a_remedy() -> None:
     with pytest.raises(StoreChanged, match=r"Y INTEGER; ROWPARTITION INTEGER, but.*a statement that reads the"):
         results(*REFUSED["the last reader of ROWPARTITION removed"])
 
@@ -136,7 +136,7 @@ def test_rows_of_a_release_that_recorded_no_formats_are_taken_over() -> None:
     assert results(table(), table(), WHOLE, recorded=False) == [(1,)]
 
 
-def test_a_column_whose_name_has_line_breaks_is_no_edit() -> None:
+def test_column_name_with_a_line_break_is_not_mistaken_for_an_edit() -> None:
     columns = '"x\nvalues", t.ROWPARTITION AS p'
     program = table().replace("x INT", '"x\nvalues" INT').replace("k, x FROM", f"k, {columns} FROM")
     assert results(program, program, {"x\nvalues": 1, "Y": 2}) == [(1, 0)]

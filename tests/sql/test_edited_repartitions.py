@@ -73,7 +73,7 @@ READ = {
 
 
 @pytest.mark.parametrize("case", READ)
-def test_records_that_are_read_as_they_were_are_processed(case: str) -> None:
+def test_records_with_a_compatible_format_are_processed(case: str) -> None:
     before, after, expected = READ[case]
     assert read(before, after) == [expected]
 
@@ -126,7 +126,7 @@ REFUSED = {
 
 @pytest.mark.usefixtures("registry")
 @pytest.mark.parametrize("case", REFUSED)
-def test_records_that_would_be_misread_are_refused(case: str) -> None:
+def test_records_with_an_incompatible_format_are_refused(case: str) -> None:
     with pytest.raises(FormatChanged, match=r"-repartition-0 holds .* would be misread"):
         read(*REFUSED[case])
 
@@ -139,7 +139,7 @@ SCHEMAS = {
 
 
 @pytest.mark.parametrize("form", SCHEMAS)
-def test_another_key_schema_id_changes_no_byte_of_a_repartition(form: str, registry: LocalSubjects) -> None:
+def test_key_schema_id_does_not_change_repartitioned_keys(form: str, registry: LocalSubjects) -> None:
     """Only keys in output topics contain a schema id. Keys in repartition topics do not."""
     for schema_id in (77, 78):
         registry.register("given", Schema(SCHEMAS[form]), schema_id=schema_id)

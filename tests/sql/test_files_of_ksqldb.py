@@ -72,7 +72,7 @@ SECOND = "CREATE STREAM p AS SELECT id, n + 1 AS n FROM s;\nINSERT INTO p SELECT
         ("TERMINATE ALL;", []),
     ],
 )
-def test_terminate_leaves_a_query_out(command: str, left: list[str]) -> None:
+def test_terminate_removes_a_query(command: str, left: list[str]) -> None:
     assert names(program_of(HEAD + QUERY + SECOND + command, "f.sql")) == left
 
 

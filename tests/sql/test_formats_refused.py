@@ -47,7 +47,7 @@ def test_a_type_that_a_format_does_not_have_is_refused_at_its_column(sql: str, p
 
 @pytest.mark.parametrize("form", ["JSON", "JSON_SR", "AVRO", "PROTOBUF", "KAFKA", "DELIMITED"])
 @pytest.mark.parametrize("kind", ["MAP<STRING, INT>", "ARRAY<MAP<STRING, INT>>", "STRUCT<f MAP<STRING, INT>>"])
-def test_a_key_holds_no_map_at_any_depth(form: str, kind: str) -> None:
+def test_map_in_a_key_is_refused_at_any_depth(form: str, kind: str) -> None:
     declared = f"CREATE TABLE t (k {kind} PRIMARY KEY, v INT) WITH (KAFKA_TOPIC='t', VALUE_FORMAT='JSON', "
     assert "K" in error_of(f"{declared}KEY_FORMAT='{form}');")
     head = S.format(kind)
@@ -59,7 +59,7 @@ def test_a_key_holds_no_map_at_any_depth(form: str, kind: str) -> None:
 
 
 @pytest.mark.parametrize("by", ["GROUP BY a, k", "GROUP BY k, a"])
-def test_kafka_s_own_bytes_hold_one_column(by: str) -> None:
+def test_kafka_format_accepts_only_one_column(by: str) -> None:
     table = "CREATE TABLE t {} AS SELECT a, k, COUNT(*) AS n FROM s {};"
     assert "KAFKA holds a single column" in error_of(S.format("INT") + table.format("", by))
     program_of(S.format("INT") + table.format("WITH (KEY_FORMAT='JSON')", by))
@@ -117,7 +117,7 @@ def test_a_meaningless_clause_is_refused_at_its_place(sql: str) -> None:
 @pytest.mark.parametrize(
     "join", ["JOIN t WITHIN 1 DAY ON ABS(s.a) = ABS(t.a)", "FULL JOIN t WITHIN 1 DAY ON s.a = t.a"]
 )
-def test_a_key_that_no_column_has_is_selected_by_a_star_or_by_name(join: str) -> None:
+def test_synthetic_key_is_selected_by_star_or_by_name(join: str) -> None:
     head = S.format("INT") + S.format("INT").replace("STREAM s", "STREAM t")
     for selected, is_key in (("*", True), ("ROWKEY, s.*", True), ("s.*, t.*", False), ("s.*", False)):
         sql = f"{head}CREATE STREAM x AS SELECT {selected} FROM s {join};"

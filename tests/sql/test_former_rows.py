@@ -102,7 +102,7 @@ REFUSED = {
 
 
 @pytest.mark.parametrize("case", REFUSED)
-def test_other_former_rows_are_refused_with_both(case: str) -> None:
+def test_changed_former_rows_are_refused_with_both_descriptions(case: str) -> None:
     with pytest.raises(StoreChanged, match=r"store t holds rows of .*, but is declared with .*reset") as refusal:
         carry(*REFUSED[case])
     assert ", computed from " in str(refusal.value)
@@ -110,7 +110,7 @@ def test_other_former_rows_are_refused_with_both(case: str) -> None:
 
 
 @pytest.mark.parametrize("case", REFUSED)
-def test_under_another_name_the_edited_aggregate_has_the_rows_of_its_table(case: str) -> None:
+def test_edited_aggregate_under_a_new_name_has_the_rows_of_its_table(case: str) -> None:
     after = REFUSED[case][1].replace("TABLE t AS", "TABLE another AS").replace("VIEW t AS", "VIEW another AS")
     edited, whole = carry(REFUSED[case][0], after), driver_of(after)
     send(whole, *ROWS)

@@ -55,7 +55,7 @@ CASES: dict[str, list[tuple[Any, Any]]] = {
 
 
 @pytest.mark.parametrize("query", CASES)
-def test_a_tables_rows_keep_what_their_records_had(query: str) -> None:
+def test_table_rows_keep_the_headers_of_their_records(query: str) -> None:
     driven = Driven(HEAD + query, tasks=1)
     results = []
     for at, (topic, key, value, headers) in enumerate(SENT):

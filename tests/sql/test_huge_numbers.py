@@ -55,11 +55,11 @@ def test_the_largest_and_smallest_are_read() -> None:
 @pytest.mark.parametrize(
     ("number", "text"), [("1e1000000", "1E+1000000"), ("1e-1000000", "1E-1000000"), ("1e20", "1E+20")]
 )
-def test_as_texts_they_stay_short(number: str, text: str) -> None:
+def test_huge_numbers_stay_short_as_texts(number: str, text: str) -> None:
     assert row(STRING).decode(f'{{"A": {number}, "S": ""}}'.encode())[0] == text
 
 
-def test_in_a_job_the_record_goes_to_errors_and_the_next_is_used() -> None:
+def test_record_with_a_huge_number_goes_to_errors_and_the_job_continues() -> None:
     driven = Driven(
         "CREATE STREAM s (id STRING KEY, n BIGINT, t STRING) WITH (KAFKA_TOPIC='in', VALUE_FORMAT='JSON');"
         "CREATE STREAM o AS SELECT id, n + 1 AS m FROM s;"

@@ -62,7 +62,7 @@ def test_messages_are_columns() -> None:
         ("§", "is not allowed in a .proto file"),
     ],
 )
-def test_a_text_that_is_no_proto_is_refused_with_the_reason(text: str, reason: str) -> None:
+def test_invalid_proto_is_refused_with_the_reason(text: str, reason: str) -> None:
     with pytest.raises(WrongProto, match=reason):
         message_of(text)
 
@@ -165,7 +165,7 @@ def test_a_schema_with_a_field_that_the_result_can_t_fill_is_refused(
         program_of(sql, "views.sql")
 
 
-def test_the_registry_s_first_answer_holds_for_every_later_start(registry: LocalSubjects, tmp_path: Path) -> None:
+def test_inferred_schema_is_reused_by_later_starts(registry: LocalSubjects, tmp_path: Path) -> None:
     file = tmp_path / "views.sql"
     sql = "CREATE STREAM s WITH (KAFKA_TOPIC='t', VALUE_FORMAT='AVRO');"
     schema = {"type": "record", "name": "R", "fields": [{"name": "n", "type": "int"}]}

@@ -122,7 +122,7 @@ def test_a_row_is_sent_in_the_declared_formats(row: tuple[str, ...], way: Sequen
     assert {name: part for name, part in json.loads(record.value or b"").items() if part is not None} == value
 
 
-def test_the_time_of_a_row_may_be_given(
+def test_inserted_row_may_have_a_timestamp(
     way: Sequence[str], sent: list[Inserted], capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert run(["insert", "menu", "id=1", "name=a,b", "rowtime=77", *way]) == 0

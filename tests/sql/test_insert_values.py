@@ -97,7 +97,7 @@ def test_a_record_of_a_registry_is_read_back(kind: str, monkeypatch: pytest.Monk
     assert [(output.key, output.value) for output in driven.driver.outputs] == [(("x",), (1,))]
 
 
-def test_a_query_server_sends_it() -> None:
+def test_query_server_sends_inserted_records() -> None:
     sent: list[Inserted] = []
     nothing: Any = list
     program = program_of(HEAD)

@@ -47,7 +47,7 @@ CASES: dict[tuple[str, str], list[Any] | None] = {
 
 @pytest.mark.parametrize(("kind", "written"), CASES)
 @pytest.mark.parametrize("condition", ["id = {0}", "{0} = id", "id IN ({0}, {0})"])
-def test_a_key_equals_what_is_written(kind: str, written: str, condition: str) -> None:
+def test_key_condition_matches_the_written_literal(kind: str, written: str, condition: str) -> None:
     program = program_of(
         f"CREATE TABLE t (id {kind} PRIMARY KEY, n {kind}) "
         "WITH (KAFKA_TOPIC='t', KEY_FORMAT='JSON', VALUE_FORMAT='JSON');"

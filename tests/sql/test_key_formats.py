@@ -37,7 +37,7 @@ def test_a_stream_joined_with_a_table_keeps_its_own_format(on: str, visit: str) 
     assert format_of(driven) == "DELIMITED"
 
 
-def test_a_stream_is_joined_under_the_format_that_its_keys_were_given() -> None:
+def test_stream_stream_join_uses_the_declared_key_format() -> None:
     driven = Driven(
         f"{HALLS}{VISITS}CREATE STREAM o AS SELECT v.id AS id, h.name FROM visits v JOIN halls h ON v.id = h.id;"
         "CREATE STREAM p AS SELECT o.id, o.name AS name, v.hall FROM o JOIN visits v WITHIN 1 HOUR ON o.id = v.id;"

@@ -52,7 +52,7 @@ def test_a_file_mixes_both_spellings_and_one_reads_the_other(
     assert [output.topic for output in driver.outputs] == ["V", "T", "COUNTS"]
 
 
-def test_its_plan_is_explained() -> None:
+def test_explain_shows_the_plan_of_a_view() -> None:
     (command,) = parse(f"EXPLAIN {VIEW}")
     assert isinstance(command, Command)
     lines = [line["row"]["plan"] for line in describe(program_of(HEAD), command) if "row" in line]
@@ -98,7 +98,7 @@ def test_aggregates_of_no_values_are_null_in_a_view() -> None:
     assert results == {"V": (None, None, None, 0), "T": (0, 0.0, None, 0)}
 
 
-def test_a_view_of_a_table_forgets_what_a_row_was() -> None:
+def test_view_of_a_table_subtracts_former_rows() -> None:
     driven = Driven(
         "CREATE TABLE s (id STRING PRIMARY KEY, area STRING, m INT) WITH (KAFKA_TOPIC='in', VALUE_FORMAT='JSON');"
         "CREATE MATERIALIZED VIEW v AS SELECT area, SUM(m) AS s, COUNT(*) AS c FROM s GROUP BY area;"
@@ -107,13 +107,13 @@ def test_a_view_of_a_table_forgets_what_a_row_was() -> None:
     assert rows == [("a", (5, 1)), ("a", (5, 2)), ("a", (None, 1))]
 
 
-def test_a_sum_that_no_double_holds_is_refused() -> None:
+def test_sum_beyond_the_range_of_double_is_refused() -> None:
     driven = Driven(f"{HEAD}CREATE MATERIALIZED VIEW v AS SELECT id, SUM(n) AS s FROM s GROUP BY id;")
     assert driven.rows("in", ("k", {"N": 1.7e308}), ("k", {"N": 1.7e308})) == [("k", (1.7e308,))]
     assert "is beyond what a double holds" in driven.driver.errors[0].headers["error.message"]
 
 
-def test_it_has_options_and_is_dropped_like_a_table() -> None:
+def test_view_has_options_and_can_be_dropped() -> None:
     result = program_of(f"{HEAD}CREATE MATERIALIZED VIEW v WITH (KAFKA_TOPIC='views') AS {SELECT};")
     assert result.queries[0].target.topic == "views"
     assert program_of(f"{HEAD}{VIEW} DROP MATERIALIZED VIEW v;").queries == []

@@ -40,7 +40,7 @@ def send(driver: TestDriver, key: bytes, topic: str, time: int) -> None:
         (JOIN + COUNT, JOIN + COUNT + FOREIGN),
     ],
 )
-def test_the_counts_continue(before: str, after: str, tasks: int) -> None:
+def test_counts_continue_after_statements_are_moved(before: str, after: str, tasks: int) -> None:
     old, new = driver_of(before, tasks), driver_of(after, tasks)
     for number, key in enumerate((b"a", b"b", b"c")):
         send(old, key, "t", number)

@@ -21,7 +21,9 @@ MOST_BOUND = 400
 
 @pytest.mark.parametrize("kind", NESTED)
 @pytest.mark.parametrize("inner", ["n", "ARRAY[1, n], ARRAY['1', 2]"])
-def test_time_does_not_double_with_each_level(kind: str, inner: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_binding_cost_does_not_double_with_each_nesting_level(
+    kind: str, inner: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     if "," in inner and not kind.startswith("ARRAY"):
         inner = f"ARRAY[{inner}]"
     text = inner

@@ -26,14 +26,14 @@ CREATE TABLE t (id STRING PRIMARY KEY, w INT) WITH (KAFKA_TOPIC='t', VALUE_FORMA
         ("s.who AS who, v, w FROM s JOIN r WITHIN 5 SECONDS ON s.who = r.who", False),
     ],
 )
-def test_a_stream_s_record(select: str, is_kept: bool) -> None:
+def test_stream_record_with_a_null_join_key(select: str, is_kept: bool) -> None:
     run = Driven(f"{DECLARED}CREATE STREAM j AS SELECT {select};")
     assert run.send("s", None, {"who": None, "v": 1}, 10) == ([(None, (1, None), 10)] if is_kept else [])
     assert not run.driver.errors
 
 
 @pytest.mark.parametrize(("kind", "right"), [("LEFT JOIN", [(1, 7), (2, None), None]), ("JOIN", [(1, 7), None])])
-def test_a_row_by_foreign_key(kind: str, right: list[object]) -> None:
+def test_table_row_with_a_null_foreign_key(kind: str, right: list[object]) -> None:
     run = Driven(f"{DECLARED}CREATE TABLE j AS SELECT o.id AS id, v, w FROM o {kind} t ON o.who = t.id;")
     run.send("t", "ann", {"w": 7})
     rows = [{"who": "ann", "v": 1}, {"who": None, "v": 2}, None]

@@ -20,7 +20,7 @@ CREATE TABLE totals AS SELECT user_id, SUM(amount) AS amount FROM events GROUP B
 """
 
 
-def test_a_packaged_file_is_asked_like_a_file(tmp_path: Path) -> None:
+def test_packaged_statements_are_queried_like_a_file(tmp_path: Path) -> None:
     file = tmp_path / "statements.sql"
     file.write_text(STATEMENTS)
     service, job = sql_service("sums", file, "a.module.of.its.own")
@@ -33,5 +33,5 @@ def test_a_packaged_file_is_asked_like_a_file(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("service", all_services().values(), ids=lambda service: service.name)
-def test_services_of_views_speak_sql_and_others_do_not(service: Any) -> None:
+def test_only_view_services_accept_sql(service: Any) -> None:
     assert speaks_sql(load_job(service.job)) is (service.name in ("sensor-views",))

@@ -36,7 +36,7 @@ def test_the_queries_of_the_page_are_understood() -> None:
     assert [reading.keys for reading in readings] == [(("sensor-1",),), (("sensor-1",),), None]
 
 
-def test_the_error_is_that_of_the_page() -> None:
+def test_error_message_matches_the_page() -> None:
     (shown,) = re.findall(r"```text\n(.*?)\n```", PAGE)
     head = BLOCKS[0].split("CREATE TABLE")[0].replace("\n", "").replace("  WITH", " \n\nWITH") + "\n"
     wrong = head + "CREATE TABLE a AS SELECT sensor,    area FROM readings GROUP BY sensor;"

@@ -75,14 +75,14 @@ def test_a_topic_is_read_to_its_end(pages: SqlPages, sql: str) -> None:
 
 
 @pytest.mark.parametrize("name", ["ROWPARTITION", "ROWOFFSET"])
-def test_where_a_record_is_is_for_push_queries(pages: SqlPages, name: str) -> None:
+def test_partition_and_offset_are_refused_in_pull_queries(pages: SqlPages, name: str) -> None:
     for sql in (f"SELECT {name} AS at FROM s;", f"SELECT n FROM t WHERE {name} = 1;"):
         assert ask(pages, sql)[0] == 400
 
 
 @pytest.mark.parametrize("condition", ["", " WHERE n > 1", " WHERE id > 'a' AND id < 'c'", " WHERE id > 'a' OR n = 1"])
 @pytest.mark.parametrize("source", ["s", "t", "total"])
-def test_scans_are_refused_if_a_setting_says_so(condition: str, source: str) -> None:
+def test_table_scans_are_refused_if_disabled(condition: str, source: str) -> None:
     setting = "SET 'ksql.query.pull.table.scan.enabled'='false';"
     program = program_of(f"{HEAD}{setting}CREATE TABLE total AS SELECT id, COUNT(*) AS n FROM s GROUP BY id;")
     pages = SqlPages(queryable(lambda: program), list, Topic)  # type: ignore[arg-type]
@@ -97,7 +97,7 @@ def test_scans_are_refused_if_a_setting_says_so(condition: str, source: str) -> 
 
 
 @pytest.mark.parametrize("source", ["s", "t"])
-def test_limits_are_refused_if_a_setting_says_so(source: str) -> None:
+def test_limit_clauses_are_refused_if_disabled(source: str) -> None:
     program = program_of(f"{HEAD}SET 'ksql.query.pull.limit.clause.enabled'='false';")
     pages = SqlPages(queryable(lambda: program), list, Topic)  # type: ignore[arg-type]
     status, (answer,) = ask(pages, f"SELECT n FROM {source} LIMIT 1;")
@@ -105,7 +105,7 @@ def test_limits_are_refused_if_a_setting_says_so(source: str) -> None:
     assert rows(pages, f"SELECT n FROM {source} WHERE id = 'c';") == [{"N": 4}]
 
 
-def test_the_answer_says_whether_there_are_more(pages: SqlPages) -> None:
+def test_answer_reports_whether_more_rows_exist(pages: SqlPages) -> None:
     assert ask(pages, "SELECT n FROM s LIMIT 5;")[1][-1] == {"end": {"rows": 5, "more": False}}
     assert ask(pages, "SELECT n FROM s LIMIT 4;")[1][-1] == {"end": {"rows": 4, "more": True}}
 
@@ -130,9 +130,7 @@ def test_a_scan_beyond_a_limit_is_refused_by_its_name(
     assert Topic.closed == closed + 1
 
 
-def test_a_query_by_key_or_with_a_limit_reads_what_a_table_would_not_hold(
-    pages: SqlPages, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_query_by_key_or_with_a_limit_may_read_a_large_topic(pages: SqlPages, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(topic_scans, "TABLE_ROWS", 1)
     monkeypatch.setattr(topic_scans, "READ_RECORDS", 6)
     assert len(rows(pages, "SELECT * FROM t WHERE id = 'c';")) == 1

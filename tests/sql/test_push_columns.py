@@ -39,7 +39,7 @@ def test_a_push_has_headers_partition_and_offset(query: str, expected: dict[str,
     assert rows(pages, f"{query} EMIT CHANGES LIMIT 1;") == [expected]
 
 
-def test_a_push_without_matching_rows_gives_signs_of_life(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_push_query_without_matching_rows_sends_keepalives(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sql_pushes, "_SIGN_SECONDS", 0.0)
     driven = Driven(WITH_HEADERS)
     tail = DrivenTail([(("a",), (1,), 0), (("b",), (2,), 5)])
@@ -50,7 +50,7 @@ def test_a_push_without_matching_rows_gives_signs_of_life(monkeypatch: pytest.Mo
     assert sum(piece.strip() == b"" for piece in answer.body) >= 2
 
 
-def test_a_pull_does_not_have_them() -> None:
+def test_pull_query_refuses_partition_and_offset() -> None:
     driven = Driven(WITH_HEADERS + "CREATE TABLE t AS SELECT id, COUNT(*) AS c FROM one GROUP BY id;")
     pages = SqlPages(queryable(lambda: driven.program), list, list)  # type: ignore[arg-type]
     status, answer = ask(pages, "SELECT ROWPARTITION FROM t;")

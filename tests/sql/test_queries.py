@@ -242,7 +242,7 @@ def test_explain_shows_what_a_select_reads(pages: SqlPages, select: str) -> None
     assert [row["plan"] for row in rows(pages, f"EXPLAIN {select}")] == EXPLAINED[select]
 
 
-def test_explain_of_hours_shows_their_bounds(pages: SqlPages) -> None:
+def test_explain_of_a_windowed_query_shows_the_window_bounds(pages: SqlPages) -> None:
     plan = rows(pages, "EXPLAIN SELECT * FROM hours WHERE WINDOWSTART > 5 AND WINDOWSTART <= 9;")
     assert plan[2] == {"plan": "  reads all keys, windows that start from 6 ms to 9 ms"}
 
@@ -256,7 +256,7 @@ def drawn(pages: SqlPages, sql: str) -> dict[str, set[str]]:
     return {kind: {node["label"] for node in graph["nodes"] if node["kind"] == kind} for kind in kinds}
 
 
-def test_a_plan_has_a_picture_of_what_gives_its_result(pages: SqlPages, driven: Driven) -> None:
+def test_explain_includes_the_graph_of_the_query(pages: SqlPages, driven: Driven) -> None:
     whole, one = drawn(pages, "EXPLAIN ALL;"), drawn(pages, "EXPLAIN totals;")
     assert {query.target.topic for query in driven.program.queries} <= whole["topic"]
     assert one["topic"] == {"in", "TOTALS"}
@@ -350,7 +350,7 @@ def test_rows_of_a_store_are_stamped(driven: Driven) -> None:
         "IFNULL(n, 1) = 1",
     ],
 )
-def test_where_of_a_pull_query_has_the_rows_of_a_persistent_query(condition: str) -> None:
+def test_where_of_a_pull_query_matches_that_of_a_persistent_query(condition: str) -> None:
     driven = Driven(
         "CREATE TABLE p (id STRING PRIMARY KEY, s STRING, n INT) WITH (KAFKA_TOPIC='p', VALUE_FORMAT='JSON');"
         "CREATE TABLE whole AS SELECT id, s, n FROM p;"

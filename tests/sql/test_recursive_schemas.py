@@ -117,7 +117,7 @@ def test_a_type_has_all_fields_but_those_whose_types_contain_it(name: str) -> No
 
 
 @pytest.mark.parametrize("name", READERS)
-def test_types_that_all_contain_each_other_have_too_many_fields(name: str) -> None:
+def test_mutually_recursive_types_with_too_many_fields_are_refused(name: str) -> None:
     names = [f"T{number}" for number in range(20)]
     graph = {name: [(f"f{at}", kind, "one") for at, kind in enumerate(names)] for name in names}
     with pytest.raises(TooManyFields):

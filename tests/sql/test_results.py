@@ -179,7 +179,7 @@ def test_sessions_merge() -> None:
     assert driven.send("in", "k", {}, 4) == [(("k", 0, 0), None, 0), (("k", 8, 8), None, 8), (("k", 0, 8), (3,), 8)]
 
 
-def test_a_tables_change_is_taken_out_of_its_former_group() -> None:
+def test_changed_table_row_is_subtracted_from_its_former_group() -> None:
     driven = Driven(
         "CREATE TABLE t (id STRING PRIMARY KEY, area STRING, n INT) WITH (KAFKA_TOPIC='in', VALUE_FORMAT='JSON');"
         "CREATE TABLE o AS SELECT area, SUM(n) AS total FROM t GROUP BY area;"
@@ -194,7 +194,7 @@ TWO = (
 )
 
 
-def test_a_left_join_of_streams_gives_a_record_alone_at_once_or_when_its_window_closed() -> None:
+def test_left_join_of_streams_emits_unmatched_records_immediately_or_after_grace() -> None:
     query = "CREATE STREAM o AS SELECT l.id, l.v, r.v FROM l LEFT JOIN r WITHIN 10 MILLISECONDS {} ON l.id = r.id;"
     eager, patient = Driven(TWO + query.format("")), Driven(TWO + query.format("GRACE PERIOD 0 SECONDS"))
     assert eager.send("l", "k", {"V": 1}, 0) == [("k", (1, None), 0)]
@@ -244,7 +244,7 @@ def test_explode_partition_by_and_insert_into() -> None:
     ("by", "key"),
     [("id + 1", 6), ("id, t", (5, None)), ("id + 1, COALESCE(t, 'none'), 2", (6, None, 2)), ("t", None)],
 )
-def test_a_null_value_is_partitioned_by_what_its_former_key_says(by: str, key: Any) -> None:
+def test_null_value_is_partitioned_by_an_expression_of_its_former_key(by: str, key: Any) -> None:
     driven = Driven(
         stream("id INT KEY, t STRING, n INT", ", KEY_FORMAT='JSON'")
         + f"CREATE STREAM o AS SELECT {by}, n FROM s PARTITION BY {by};"
@@ -272,7 +272,7 @@ def test_insert_into_casts_to_the_streams_types() -> None:
     assert driven.send("in", b"\0\0\0\x05", None) == [(5, None, 0)]
 
 
-def test_a_query_reads_what_others_inserted_as_the_streams_types() -> None:
+def test_records_inserted_into_a_stream_are_read_with_its_column_types() -> None:
     driven = Driven(
         stream("id INT KEY, n INT") + "CREATE STREAM o AS SELECT CAST(id AS BIGINT) AS id, CAST(n AS DECIMAL(5, 2)) AS "
         "price FROM s PARTITION BY CAST(id AS BIGINT);"

@@ -44,14 +44,14 @@ def through(kind: str, *rows: str) -> list[Any]:
 
 
 @pytest.mark.parametrize("kind", ["AVRO", "JSON_SR", "PROTOBUF", "PROTOBUF_NOSR"])
-def test_every_type_goes_through_the_bytes(kind: str, registry: LocalSubjects) -> None:
+def test_every_type_survives_a_round_trip(kind: str, registry: LocalSubjects) -> None:
     [full] = through(kind, ROW)
     assert full == through("JSON", ROW)[0]
     newest = registry.newest("out-value")
     assert (newest is None) == (kind == "PROTOBUF_NOSR")
 
 
-def test_nulls_stay_nulls_but_in_messages_where_scalars_have_none(registry: LocalSubjects) -> None:
+def test_nulls_are_preserved_except_for_protobuf_scalars(registry: LocalSubjects) -> None:
     assert through("AVRO", EMPTY) == through("JSON_SR", EMPTY) == [(None,) * 14]
     assert through("PROTOBUF", EMPTY)[0][:5] == (0, 0, 0.0, False, "")
     assert through("PROTOBUF', VALUE_PROTOBUF_NULLABLE_REPRESENTATION='OPTIONAL", EMPTY)[0][:6] == (None,) * 6
@@ -64,7 +64,7 @@ def columns_of(columns: str) -> Any:
     return statement.columns
 
 
-def test_a_schema_made_of_columns_has_these_columns() -> None:
+def test_schema_derived_from_columns_has_those_columns() -> None:
     columns = columns_of(COLUMNS)
     kind = StructType(tuple((column.name, column.type) for column in columns))
     assert avro.type_of(avro.schema_of(columns, "a.b.C", wraps=True)) == kind
@@ -130,7 +130,7 @@ def test_columns_that_are_left_out_are_those_of_the_newest_schema(registry: Loca
     ]
 
 
-def test_equal_keys_of_two_topics_meet_though_their_schemas_ids_differ(registry: LocalSubjects) -> None:
+def test_equal_keys_with_different_schema_ids_are_joined(registry: LocalSubjects) -> None:
     ids = [
         registry.register(f"{topic}-key", Schema(text)).schema_id
         for topic, text in (("l", '"long"'), ("r", '{"type": "long"}'))
@@ -230,7 +230,7 @@ def test_a_null_of_kafkas_own_bytes_is_a_null_value() -> None:
 
 
 @pytest.mark.parametrize("kind", ["JSON", "JSON_SR", "AVRO", "PROTOBUF"])
-def test_a_maps_null_key_is_written_as_a_word(kind: str, registry: LocalSubjects) -> None:
+def test_null_key_of_a_map_is_written_as_the_text_null(kind: str, registry: LocalSubjects) -> None:
     driven = Driven(
         "CREATE STREAM s (id VARCHAR KEY, c VARCHAR) WITH (KAFKA_TOPIC='in', VALUE_FORMAT='JSON');\n"
         f"CREATE STREAM o WITH (VALUE_FORMAT='{kind}') AS SELECT id, MAP(c := 1, 'b' := 2) AS m FROM s PARTITION BY id;"
@@ -278,7 +278,7 @@ def test_maps_of_every_kind_are_written_as_ksqldb_writes_them(kind: str) -> None
     assert protobuf.type_of(message_of(text)) == StructType((("M", columns[0].type),))
 
 
-def test_a_message_says_how_many_digits_its_decimals_have() -> None:
+def test_protobuf_schema_declares_the_precision_of_decimals() -> None:
     columns = columns_of("n DECIMAL(4, 2), a ARRAY<DECIMAL(9, 0)>, s STRUCT<d DECIMAL(2, 1)>")
     text = protobuf.schema_of(columns, "OPTIONAL")
     assert protobuf.type_of(message_of(text)) == StructType(tuple((column.name, column.type) for column in columns))

@@ -33,7 +33,7 @@ def rows(window: str, times: tuple[int, ...]) -> list[object]:
 
 
 @pytest.mark.parametrize("times", [(1_000, 2_000, 3_000, 4_000, 5_000), (1_000, 1_000, 1_000, 1_000, 1_000)])
-def test_a_session_gives_what_a_window_gives(times: tuple[int, ...]) -> None:
+def test_single_session_equals_a_single_window(times: tuple[int, ...]) -> None:
     assert rows("SESSION (10 SECONDS)", times) == rows("TUMBLING (SIZE 1 HOUR)", times)
 
 

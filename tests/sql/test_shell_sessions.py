@@ -43,38 +43,34 @@ def rows(session: Session, text: str) -> list[Any]:
     return [list(line["row"].values()) for lines in session.answers(text) for line in lines if "row" in line]
 
 
-def test_a_variable_holds_for_the_statements_after_it(client: Client, session: Session) -> None:
+def test_variable_applies_to_later_statements(client: Client, session: Session) -> None:
     for text in ("DEFINE t = 'totals';", "SELECT * FROM ${t};", "DEFINE n = '3'; SELECT * FROM ${T} LIMIT ${n};"):
         rows(session, text)
     assert client.sent == ["SELECT * FROM totals;", "SELECT * FROM totals LIMIT 3;"]
 
 
-def test_undefine_takes_a_variable_away(client: Client, session: Session) -> None:
+def test_undefine_removes_a_variable(client: Client, session: Session) -> None:
     rows(session, "DEFINE t = 'totals'; UNDEFINE t;")
     with pytest.raises(SqlError, match="there is no variable t"):
         rows(session, "SELECT * FROM ${t};")
     assert client.sent == []
 
 
-def test_show_variables_lists_those_of_the_session_and_otherwise_asks_the_server(
-    client: Client, session: Session
-) -> None:
+def test_show_variables_lists_session_variables_or_asks_the_server(client: Client, session: Session) -> None:
     assert rows(session, "SHOW VARIABLES;") == []
     assert client.sent == ["SHOW VARIABLES;"]
     assert rows(session, "DEFINE b = 'x'; DEFINE a = 'it''s'; SHOW VARIABLES;") == [["A", "it's"], ["B", "x"]]
     assert client.sent == ["SHOW VARIABLES;"]
 
 
-def test_a_text_with_an_error_changes_no_variable(session: Session) -> None:
+def test_invalid_input_changes_no_variable(session: Session) -> None:
     with pytest.raises(SqlError):
         rows(session, "DEFINE a = '1'; SELECT ${missing} FROM t;")
     with pytest.raises(SqlError, match="there is no variable a"):
         rows(session, "SELECT ${a} FROM t;")
 
 
-def test_a_script_is_read_here_and_its_statements_are_sent_together(
-    client: Client, session: Session, tmp_path: Path
-) -> None:
+def test_script_is_read_by_the_client_and_sent_as_one_request(client: Client, session: Session, tmp_path: Path) -> None:
     (tmp_path / "more.sql").write_text("CREATE TABLE t AS SELECT id, COUNT(*) AS ${c} FROM s GROUP BY id;")
     (tmp_path / "all.sql").write_text(f"DEFINE c = 'number';\n{CREATE}\nRUN SCRIPT 'more.sql';")
     rows(session, f"RUN SCRIPT '{tmp_path / 'all.sql'}';")
@@ -83,7 +79,7 @@ def test_a_script_is_read_here_and_its_statements_are_sent_together(
     assert client.sent[1:] == ["SELECT number FROM t WHERE id = 'a';"]
 
 
-def test_a_script_of_questions_and_settings_is_sent_statement_by_statement(
+def test_script_of_queries_and_settings_is_sent_statement_by_statement(
     client: Client, session: Session, tmp_path: Path
 ) -> None:
     (tmp_path / "ask.sql").write_text("SET 'auto.offset.reset'='earliest'; SHOW TABLES; SELECT * FROM t;")
@@ -100,7 +96,9 @@ def test_a_script_that_can_not_be_read_is_reported_with_its_place(client: Client
     assert client.sent == []
 
 
-def test_a_type_of_an_earlier_text_is_known_to_a_script(client: Client, session: Session, tmp_path: Path) -> None:
+def test_type_defined_in_an_earlier_request_is_known_to_a_script(
+    client: Client, session: Session, tmp_path: Path
+) -> None:
     rows(session, "CREATE TYPE point AS STRUCT<x INT, y INT>;")
     (tmp_path / "a.sql").write_text("CREATE STREAM p (at point) WITH (KAFKA_TOPIC='p', VALUE_FORMAT='JSON');")
     rows(session, f"RUN SCRIPT '{tmp_path / 'a.sql'}';")

@@ -45,7 +45,7 @@ def test_the_sum_is_exact(values: list[float]) -> None:
 
 
 @given(doubles, st.integers())
-def test_the_order_leaves_no_trace(values: list[float], seed: int) -> None:
+def test_sum_does_not_depend_on_the_order(values: list[float], seed: int) -> None:
     shuffled = list(values)
     Random(seed).shuffle(shuffled)
     assert fold(shuffled) == fold(values)
@@ -58,18 +58,18 @@ def test_parts_are_few_and_the_largest_comes_first() -> None:
     assert list(parts) == sorted(parts, key=abs, reverse=True)
 
 
-def test_changes_that_cancel_out_leave_nothing() -> None:
+def test_values_that_cancel_out_leave_an_empty_sum() -> None:
     assert fold([1e16, 1.0, -1e16, -1.0]) == (4, ())
     assert aggregate_result("SUM", DOUBLE, [0.5, -0.5]) == 0.0
     assert aggregate_result("AVG", DOUBLE, [0.5, -0.5]) == 0.0
 
 
-def test_small_numbers_next_to_large_ones_count() -> None:
+def test_small_numbers_are_not_lost_next_to_large_ones() -> None:
     assert aggregate_result("AVG", DOUBLE, [1e16, *[1.0] * 9, -1e16]) == 9 / 11
 
 
 @pytest.mark.parametrize("name", ["AVG", "SUM"])
-def test_a_sum_beyond_the_doubles_is_refused(name: str) -> None:
+def test_sum_beyond_the_range_of_double_is_refused(name: str) -> None:
     with pytest.raises(RejectedRecord, match=r"with 1e\+308 the sum of 2 values is beyond what a double holds"):
         fold([1.7e308, 1e308], name)
 
@@ -110,7 +110,7 @@ def test_functions(name: str, kind: SqlType, values: list[Any], wanted: Any) -> 
 
 
 @pytest.mark.parametrize(("name", "kind"), [("AVG", DOUBLE), ("SUM", DOUBLE), ("SUM", BIGINT), ("AVG", INT)])
-def test_a_value_that_is_taken_out_again_leaves_no_trace(name: str, kind: SqlType) -> None:
+def test_subtracting_an_added_value_restores_the_aggregate(name: str, kind: SqlType) -> None:
     how = aggregate(name, kind)
     assert how.subtract is not None
     assert how.subtract(how.add(how.initial, 7), 7) == how.initial

@@ -40,5 +40,5 @@ def test_columns_share_the_width_of_the_terminal(
     assert {len(line) <= 60 for line in lines} == {True}
 
 
-def test_nothing_is_said(capsys: pytest.CaptureFixture[str]) -> None:
+def test_empty_result_prints_no_rows(capsys: pytest.CaptureFixture[str]) -> None:
     assert print_table([{"columns": []}, {"end": {}}], capsys) == ["no rows"]

@@ -61,7 +61,7 @@ CREATE TABLE b WITH (TIMESTAMP='AT') AS SELECT id, LATEST_BY_OFFSET(at) AS at FR
 """
 
 
-def test_a_query_over_a_table_sees_its_times() -> None:
+def test_query_over_a_table_uses_its_timestamps() -> None:
     run = Driven(TABLE.format("") + "CREATE TABLE c AS SELECT id, ROWTIME AS time FROM b;")
     run.send("in", "k", {"AT": 1_001}, 5_000)
     assert [(sent.topic, sent.value[-1], sent.timestamp) for sent in run.sent] == [
@@ -70,7 +70,7 @@ def test_a_query_over_a_table_sees_its_times() -> None:
     ]
 
 
-def test_a_join_with_a_table_sees_its_times() -> None:
+def test_join_with_a_table_uses_its_timestamps() -> None:
     run = Driven(
         TABLE.format("")
         + "CREATE STREAM o (id STRING KEY, v INT) WITH (KAFKA_TOPIC='other', VALUE_FORMAT='JSON');"

@@ -39,18 +39,18 @@ def test_partitions_are_those_of_the_topic_for_every_source_of_its_name(topics: 
     }
 
 
-def test_replicas_are_the_broker_s_unless_they_are_written_here_or_on_the_command_line(
+def test_replication_factor_is_the_broker_default_unless_declared(
     topics: dict[str, Topic],
 ) -> None:
     assert [spec_of(topics[name]).replication_factor for name in ("in", "mine.KEPT")] == [3, -1]
     assert spec_of(topics["in"], 2).replication_factor == 2
 
 
-def test_records_are_kept_as_long_as_it_says(topics: dict[str, Topic]) -> None:
+def test_topic_retention_is_the_declared_one(topics: dict[str, Topic]) -> None:
     results = {name: topic.config.get("retention.ms") for name, topic in topics.items()}
     assert results == {"in": "60000", "mine.KEPT": "-1", "mine.COUNTS": None, "mine.HOURLY": "7200000"}
 
 
-def test_windows_of_a_table_expire_only_where_it_says_so(topics: dict[str, Topic]) -> None:
+def test_windows_of_a_table_expire_only_with_declared_retention(topics: dict[str, Topic]) -> None:
     policies = [topics[name].config["cleanup.policy"] for name in ("mine.COUNTS", "mine.HOURLY")]
     assert policies == ["compact", "compact,delete"]

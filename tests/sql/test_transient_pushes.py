@@ -142,7 +142,7 @@ def test_an_answer_reads_its_sources_topics_and_closes_them() -> None:
     assert all(topics.is_closed for topics in server.watched)
 
 
-def test_an_answer_that_nobody_reads_is_closed_with_the_request() -> None:
+def test_abandoned_answer_closes_its_topics() -> None:
     server = Server(S)
     answer = server.pages.answer(Request(("sql",), method="POST", body=b"SELECT COUNT(*) AS c FROM s EMIT CHANGES;"))
     (topics,) = server.watched
@@ -176,7 +176,7 @@ def test_servers_of_a_process_share_the_limit(monkeypatch: pytest.MonkeyPatch) -
         "SELECT n, m FROM s JOIN other WITHIN 1 SECOND ON s.id = other.id EMIT CHANGES;",
     ],
 )
-def test_a_query_without_results_gives_signs_of_life(sql: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_query_without_results_sends_keepalives(sql: str, monkeypatch: pytest.MonkeyPatch) -> None:
     # The server detects only when it sends something that the client has disconnected.
     monkeypatch.setattr(sql_pushes, "_SIGN_SECONDS", 0.0)
     answer = Server(S).pages.answer(Request(("sql",), method="POST", body=sql.encode()))
@@ -207,7 +207,7 @@ def test_an_outage_ends_the_answer_with_an_error(monkeypatch: pytest.MonkeyPatch
     assert answer[-1] == {"error": "the broker is gone: ask again"}
 
 
-def test_closed_windows_leave_nothing_behind(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_closed_windows_are_removed_from_state(monkeypatch: pytest.MonkeyPatch) -> None:
     runs: list[transient_run.TransientRun] = []
     begin = transient_run.TransientRun.__init__
 

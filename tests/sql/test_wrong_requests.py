@@ -92,5 +92,5 @@ def test_a_length_that_is_too_long_is_refused(server: HttpServer) -> None:
 
 
 @pytest.mark.parametrize("bound", [str((1 << 63) - 1), str(-(1 << 62))])
-def test_windows_of_any_bound_are_asked(server: HttpServer, bound: str) -> None:
+def test_window_bounds_of_any_size_are_accepted(server: HttpServer, bound: str) -> None:
     assert status_of(server, ask(f"SELECT * FROM hours WHERE id = 'a' AND WINDOWSTART >= {bound};")) != 500

@@ -52,7 +52,7 @@ class InCall(EveryState):
         (lambda self, _: 1 / 0, "ZeroDivisionError"),
     ],
 )
-def test_init(step: Any, reason: str) -> None:
+def test_invalid_init_is_refused(step: Any, reason: str) -> None:
     with pytest.raises(TopologyError, match=reason):
         drive(InInit(step))
 
@@ -102,7 +102,7 @@ SHARED = EveryState()
         (EveryState, {"input_schema": "user nothing"}, "the type 'nothing'"),
     ],
 )
-def test_a_topology(given: Any, options: dict[str, Any], reason: str) -> None:
+def test_invalid_topology_is_refused(given: Any, options: dict[str, Any], reason: str) -> None:
     with pytest.raises(TopologyError, match=reason):
         drive(given, **options)
 
@@ -130,7 +130,7 @@ def test_an_instance_that_can_t_be_copied_is_refused() -> None:
         (lambda self: self.handle.deleteIfExists("total"), "after init"),
     ],
 )
-def test_a_call(step: Any, reason: str) -> None:
+def test_invalid_call_sends_the_record_to_errors(step: Any, reason: str) -> None:
     driver = drive(InCall(step), raise_errors=False)
     driver.pipe("any", Click("a", "home"))
     (failure,) = driver.errors

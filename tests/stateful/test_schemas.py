@@ -87,7 +87,7 @@ def test_another_value_is_refused(kind: str, given: Any) -> None:
 @pytest.mark.parametrize(
     "text", ["n int", "n: int, m array<map<string,struct<a:int,b:decimal(3,1)>>>", "a int not null"]
 )
-def test_ddl_is_read_as_it_is_shown(text: str) -> None:
+def test_ddl_of_a_schema_can_be_parsed_again(text: str) -> None:
     schema = schema_of(text)
     assert schema_of(schema.simpleString().removeprefix("struct<").removesuffix(">")).names == schema.names
     assert isinstance(schema, StructType)
@@ -110,7 +110,7 @@ def test_columns_may_be_added_removed_reordered_and_widened() -> None:
         strict.decode(old.encode((1, "x", None)))
 
 
-def test_a_list_that_logic_changes_does_not_change_the_state() -> None:
+def test_mutating_a_list_does_not_change_the_state() -> None:
     class Changes(EveryState):
         def init(self, handle: Any) -> None:
             super().init(handle)

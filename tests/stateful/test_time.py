@@ -102,7 +102,7 @@ def test_expired_state_is_deleted() -> None:
         assert driver.store(f"Expiring-{name}") == {}
 
 
-def test_times_are_those_of_the_mode() -> None:
+def test_current_times_depend_on_the_time_mode() -> None:
     class Times(EveryState):
         def handleInputRows(self, key: Any, rows: Any, timerValues: Any) -> Any:
             times = timerValues.getCurrentProcessingTimeInMs(), timerValues.getCurrentWatermarkInMs()

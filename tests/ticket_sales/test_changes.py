@@ -55,7 +55,7 @@ def test_sales_of_a_title_are_grouped_regardless_of_their_key() -> None:
     assert [output.value.after.tickets_sold for output in office.driver.outputs] == list(range(1, 13))
 
 
-def test_each_change_begins_where_the_one_before_ended() -> None:
+def test_before_of_each_change_is_the_after_of_the_previous_one() -> None:
     office = BoxOffice()
     office.driver.run_batch([("odeon", MovieTicketSale(None, "Aliens", 1.0, None, START + at)) for at in range(5)])
     changes = [output.value for output in office.driver.outputs]

@@ -31,12 +31,12 @@ def test_title_and_timestamp_are_required() -> None:
     assert {field["name"] for field in fields if "default" not in field} == {"title", "timestamp"}
 
 
-def test_operations_are_the_contracts() -> None:
+def test_operations_equal_those_of_the_contract() -> None:
     (field, *_) = json.loads(load_contract("ticket-sales", "TicketsSoldChange").text)["fields"]
     assert field["type"]["symbols"] == [operation.value for operation in Operation]
 
 
 @pytest.mark.parametrize("record", RECORDS)
-def test_a_record_survives_its_contract(record: object) -> None:
+def test_record_survives_an_avro_round_trip(record: object) -> None:
     avro = local_codec("ticket-sales", type(record))
     assert avro.decode(avro.encode(record)) == record

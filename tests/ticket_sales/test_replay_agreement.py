@@ -65,7 +65,7 @@ def test_generated_sales_late_and_repeated(tasks: int) -> None:
     assert office.driver.duplicates > 20
 
 
-def test_batches_cut_elsewhere_give_the_same_counts() -> None:
+def test_batch_boundaries_do_not_change_counts() -> None:
     arrived = [(event.key, event.value) for event in generate("movie_ticket_sales", Options(count=600, keys=30))]
     whole, apart = BoxOffice(2), BoxOffice(2)
     whole.driver.run_batch(arrived)

@@ -14,7 +14,7 @@ def test_lists_lose_the_oldest() -> None:
     assert known.devices_used == known.browsers_used == known.countries_visited == ("c", "a")
 
 
-def test_counts_lose_the_smallest_and_among_equals_the_last_by_name() -> None:
+def test_counts_drop_the_smallest_then_the_last_by_name() -> None:
     task = driver(UserSessionsSettings(list_limit=3))
     for at, name in enumerate(["a", "a", "c", "b", "d"]):
         stats = pipe(task, at, page=name, action=name)
@@ -25,14 +25,14 @@ def test_counts_lose_the_smallest_and_among_equals_the_last_by_name() -> None:
     assert stats.user_profile.most_visited_pages == ("a", "b", "d")
 
 
-def test_a_name_that_comes_back_starts_at_one() -> None:
+def test_evicted_name_restarts_at_one() -> None:
     task = driver(UserSessionsSettings(list_limit=1))
     for at, name in enumerate(["a", "a", "b", "a"]):
         pipe(task, at, page=name, action=name)
     assert profile(task).page_counts == {"a": 1}
 
 
-def test_a_hundred_by_default() -> None:
+def test_list_limit_is_100_by_default() -> None:
     task = driver()
     for at in range(130):
         pipe(task, at, page=f"/{at}", action=f"a{at}", device_type=f"d{at}")

@@ -9,7 +9,7 @@ from user_sessions.settings import UserSessionsSettings
 TIMEOUT = 30 * MINUTE
 
 
-def test_stream_time_of_others_ends_an_idle_session_at_its_due_time() -> None:
+def test_events_of_other_users_end_an_idle_session() -> None:
     task = driver()
     pipe(task, 0, "s1", duration_ms=4)
     pipe(task, MINUTE, "s1", duration_ms=5)
@@ -26,7 +26,7 @@ def test_stream_time_of_others_ends_an_idle_session_at_its_due_time() -> None:
     assert profile(task).current_session is None
 
 
-def test_not_a_millisecond_early() -> None:
+def test_session_does_not_end_a_millisecond_early() -> None:
     task = driver()
     pipe(task, 0)
     assert [o.key for o in task.pipe("bob", activity(TIMEOUT - 1))] == ["bob"]
@@ -40,7 +40,7 @@ def test_activity_postpones_the_end() -> None:
     assert task.timers() == 1
 
 
-def test_ends_on_an_idle_topic() -> None:
+def test_session_ends_on_an_idle_topic() -> None:
     task = driver()
     pipe(task, 0)
     assert task.advance_wall_time(TIMEOUT - 1) == []
@@ -64,7 +64,7 @@ def test_the_next_event_opens_a_session_and_ends_none(session: str) -> None:
     assert profile(task).current_session == Session(session, START + 2 * TIMEOUT, START + 2 * TIMEOUT, 1, 10)
 
 
-def test_the_users_own_next_event_finds_the_session_ended() -> None:
+def test_next_event_of_an_idle_user_starts_a_new_session() -> None:
     task = driver()
     pipe(task, 0, "s1")
     ended, opened = task.pipe("ann", activity(TIMEOUT, "s2"))
@@ -73,7 +73,7 @@ def test_the_users_own_next_event_finds_the_session_ended() -> None:
     assert opened.value.session_totals.total_sessions == 1
 
 
-def test_a_switch_restarts_the_clock() -> None:
+def test_session_switch_restarts_the_idle_timer() -> None:
     task = driver()
     pipe(task, 0, "s1")
     pipe(task, 20 * MINUTE, "s2")
@@ -82,7 +82,7 @@ def test_a_switch_restarts_the_clock() -> None:
     assert ended.value.session_totals.total_sessions == 2
 
 
-def test_an_older_session_that_cuts_in_ends_at_its_own_time() -> None:
+def test_older_session_that_becomes_current_ends_at_its_own_timeout() -> None:
     task = driver()
     pipe(task, 10 * MINUTE, "s2")
     pipe(task, 0, "s1")
@@ -100,7 +100,7 @@ def test_sessions_end_in_order_of_time_then_user() -> None:
     assert [o.key for o in task.advance_wall_time(2 * TIMEOUT)] == ["ann", "bob", "dan"]
 
 
-def test_a_straggler_of_an_ended_session_ends_with_its_own_totals() -> None:
+def test_late_event_of_an_ended_session_gets_separate_totals() -> None:
     task = driver()
     pipe(task, 0, "s1")
     task.pipe("bob", activity(2 * TIMEOUT))
@@ -110,7 +110,7 @@ def test_a_straggler_of_an_ended_session_ends_with_its_own_totals() -> None:
     assert ended.value.session_totals.total_sessions == 2
 
 
-def test_zero_never_ends_a_session() -> None:
+def test_timeout_of_zero_never_ends_a_session() -> None:
     task = driver(UserSessionsSettings(idle_timeout_ms=0))
     pipe(task, 0)
     assert task.timers() == 0
@@ -118,7 +118,7 @@ def test_zero_never_ends_a_session() -> None:
     assert not pipe(task, 1000 * TIMEOUT).session_ended
 
 
-def test_survives_a_restart() -> None:
+def test_idle_timer_survives_a_restart() -> None:
     task = driver()
     pipe(task, 0)
     task.restart()

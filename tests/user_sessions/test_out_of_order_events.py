@@ -38,7 +38,7 @@ def test_an_older_event_of_another_session_switches_too() -> None:
     assert stats.ended_session == Session("s2", START + 1000, START + 1000, 1, 10)
 
 
-def test_an_older_event_does_not_bring_the_idle_end_closer() -> None:
+def test_older_event_does_not_shorten_the_idle_timeout() -> None:
     task = driver()
     pipe(task, 20 * MINUTE)
     pipe(task, 0)

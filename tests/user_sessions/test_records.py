@@ -30,7 +30,7 @@ def test_required_fields_have_no_default_and_optional_ones_are_null() -> None:
         assert fields[name]["default"] is None
 
 
-def test_a_record_survives_its_contract() -> None:
+def test_record_survives_an_avro_round_trip() -> None:
     event, avro = activity(5), codec(UserActivity)
     assert avro.decode(avro.encode(event)) == event
 

@@ -36,7 +36,7 @@ def test_another_session_id_ends_the_current_one_with_its_own_totals() -> None:
     assert stats.ended_session == Session("s1", START + 100, START + 300, 2, 12)
 
 
-def test_next_event_of_the_new_session_ends_nothing_again() -> None:
+def test_next_event_of_the_new_session_ends_no_session() -> None:
     task = driver()
     pipe(task, 0, "s1")
     pipe(task, 1, "s2")
@@ -63,7 +63,7 @@ def test_users_do_not_share_sessions() -> None:
     assert profile(task, "ann").current_session == Session("s1", START, START, 1, 10)
 
 
-def test_the_key_decides_whose_event_it_is() -> None:
+def test_user_is_the_record_key() -> None:
     assert pipe(driver(), 0, key="bob", user_id="ann").user_id == "bob"
 
 

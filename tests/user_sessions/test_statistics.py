@@ -10,7 +10,7 @@ def test_output_repeats_the_event_and_its_context() -> None:
     assert stats.current_context == CurrentContext("desktop", "firefox", Location("NL", "Utrecht"))
 
 
-def test_missing_optional_fields_stay_missing_and_count_nowhere() -> None:
+def test_missing_optional_fields_stay_null_and_are_not_counted() -> None:
     task = driver()
     stats = pipe(task, 0, user_id=None, page=None, browser=None, device_type=None, location=None)
     assert stats.activity == Activity(None, "click", None, 10, START)
@@ -20,7 +20,7 @@ def test_missing_optional_fields_stay_missing_and_count_nowhere() -> None:
     assert (known.pages_visited, known.most_visited_pages) == (0, ())
 
 
-def test_empty_texts_count_nowhere() -> None:
+def test_empty_texts_are_not_counted() -> None:
     known = pipe(driver(), 0, page="", browser="", device_type="", location=Location("", "Utrecht")).user_profile
     assert (known.devices_used, known.browsers_used, known.countries_visited) == ((), (), ())
     assert known.pages_visited == 0

@@ -10,7 +10,7 @@ from windowed_metrics.model import Alerting, AlertState, Thresholds
     ("value", "status"),
     [(79.999, "normal"), (80.0, "warning"), (94.999, "warning"), (95.0, "critical"), (500.0, "critical")],
 )
-def test_a_threshold_is_reached_by_an_average_of_at_least_it(value: float, status: str) -> None:
+def test_average_equal_to_the_threshold_reaches_it(value: float, status: str) -> None:
     assert pipe(driver(), 0, value).alerting == AlertState(status, Thresholds(80.0, 95.0), round(value, 2))
 
 
@@ -46,7 +46,7 @@ def test_without_alerting_every_average_is_normal(alerting: Alerting | None, thr
         (Alerting(True, None, 95.0), ["normal", "normal", "critical"]),
     ],
 )
-def test_one_threshold_alone(alerting: Alerting, statuses: list[str]) -> None:
+def test_single_threshold_is_enough(alerting: Alerting, statuses: list[str]) -> None:
     task = driver()
     results = [
         pipe(task, 0, value, name, alerting=alerting).alerting.status

@@ -35,7 +35,7 @@ def test_finals_come_before_the_result_of_the_event_that_closed_them() -> None:
     assert update.value.window.start_timestamp == START + 5 * MINUTE
 
 
-def test_none_is_lost_when_time_jumps_and_they_come_by_start_then_server_then_metric() -> None:
+def test_time_jump_closes_all_windows_by_start_then_server_then_metric() -> None:
     task = finals(grace_ms=30 * MINUTE)
     for server, at, name in (
         ("s2", 12 * MINUTE, "cpu"),
@@ -86,7 +86,7 @@ def test_after_a_restart_closed_windows_stay_closed_and_open_ones_still_close() 
     assert len(ends(task.outputs)) == len(states(task)) == 3
 
 
-def test_a_window_opened_earlier_than_those_open_closes_in_its_turn() -> None:
+def test_window_opened_out_of_order_closes_in_order() -> None:
     task = finals()
     task.pipe("s1", metric(5 * MINUTE))
     task.pipe("s1", metric(4 * MINUTE))

@@ -17,7 +17,7 @@ OPTIONS = Options(count=6000, keys=8, seed=3, event_rate=2, out_of_order=0.1, du
 
 
 @pytest.mark.parametrize("emit_results", EmitResults)
-def test_outputs_and_windows_are_the_replays(emit_results: EmitResults) -> None:
+def test_outputs_and_windows_equal_the_replay(emit_results: EmitResults) -> None:
     records = [(event.key, event.value) for event in generate("server_metrics", OPTIONS)]
     task = driver(emit_results=emit_results)
     for at in range(0, len(records), 700):
@@ -36,7 +36,7 @@ def test_outputs_and_windows_are_the_replays(emit_results: EmitResults) -> None:
     assert task.errors == []
 
 
-def test_some_windows_are_worth_an_alert() -> None:
+def test_generated_input_contains_windows_with_alerts() -> None:
     options = Options(count=12_000, keys=30, event_rate=3)
     records = [(event.key, event.value) for event in generate("server_metrics", options)]
     task = driver(emit_results=EmitResults.FINAL)

@@ -4,7 +4,7 @@ from tests.windowed_metrics.harness import MINUTE, SECOND, START, driver, ends, 
 from windowed_metrics.settings import EmitResults
 
 
-def test_a_quiet_minute_does_not_close_the_window_it_lies_in() -> None:
+def test_idle_minute_does_not_close_the_current_window() -> None:
     task = driver(emit_results=EmitResults.BOTH)
     pipe(task, MINUTE)
     assert task.advance_wall_time(MINUTE) == []
@@ -29,7 +29,7 @@ def test_all_open_windows_close_at_the_idle_timeout() -> None:
     assert task.advance_wall_time(60 * MINUTE) == []
 
 
-def test_another_timeout_and_none() -> None:
+def test_idle_timeout_is_optional_and_configurable() -> None:
     soon, by_clock = finals(idle_timeout_ms=10 * SECOND), finals()
     for task in (soon, by_clock):
         task.pipe("s1", metric(0))
@@ -47,7 +47,7 @@ def test_a_final_is_the_same_whether_time_or_idleness_closed_it() -> None:
     assert by_time.outputs[0].value.processing_info.processing_timestamp == START + 6 * MINUTE
 
 
-def test_an_event_for_a_window_closed_by_idleness_is_late_so_that_nothing_is_final_twice() -> None:
+def test_event_for_a_window_closed_by_idleness_is_late() -> None:
     task = driver(emit_results=EmitResults.BOTH)
     pipe(task, 0)
     task.advance_wall_time(6 * MINUTE)
@@ -65,7 +65,7 @@ def test_a_window_closed_by_idleness_stays_closed_after_a_restart() -> None:
     assert len(task.late) == 1
 
 
-def test_the_next_window_opens_and_closes_as_ever() -> None:
+def test_next_window_opens_and_closes_normally_after_an_idle_close() -> None:
     task = finals(idle_timeout_ms=5 * MINUTE)
     task.pipe("s1", metric(0))
     task.advance_wall_time(5 * MINUTE)
@@ -73,7 +73,7 @@ def test_the_next_window_opens_and_closes_as_ever() -> None:
     assert ends(task.advance_wall_time(5 * MINUTE)) == [("s1", "cpu_usage", 5 * MINUTE)]
 
 
-def test_with_results_for_every_event_idleness_sends_nothing_and_closes_nothing() -> None:
+def test_idleness_closes_nothing_if_every_event_emits_a_result() -> None:
     task = driver()
     pipe(task, 0)
     assert task.advance_wall_time(60 * MINUTE) == []

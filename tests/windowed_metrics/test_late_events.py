@@ -17,7 +17,7 @@ def test_accepted_until_one_ms_before_the_window_closes() -> None:
 
 
 @pytest.mark.parametrize("by_ms", [0, 1, 90 * SECOND])
-def test_late_from_the_moment_the_window_closes_and_by_how_much(by_ms: int) -> None:
+def test_event_is_late_once_its_window_closes_with_its_lateness(by_ms: int) -> None:
     task = driver()
     pipe(task, 0, 10.0)
     pipe(task, CLOSE + by_ms)
@@ -32,14 +32,14 @@ def test_late_from_the_moment_the_window_closes_and_by_how_much(by_ms: int) -> N
     assert task.errors == []
 
 
-def test_another_server_moves_the_time_of_the_task() -> None:
+def test_event_of_another_server_advances_the_stream_time() -> None:
     task = driver()
     task.pipe("s2", metric(CLOSE))
     assert task.pipe("s1", metric(0)) == []
     assert len(task.late) == 1
 
 
-def test_another_grace() -> None:
+def test_grace_is_a_setting() -> None:
     task = driver(grace_ms=0)
     pipe(task, 5 * MINUTE - 1)
     pipe(task, 5 * MINUTE)

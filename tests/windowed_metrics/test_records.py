@@ -27,6 +27,6 @@ def test_required_fields_have_no_default_and_optional_ones_are_null() -> None:
         assert field.get("default") is None
 
 
-def test_a_measurement_survives_its_contract() -> None:
+def test_measurement_survives_an_avro_round_trip() -> None:
     event, avro = metric(5, metric_id="m-1"), local_codec("windowed-metrics", ServerMetric)
     assert avro.decode(avro.encode(event)) == event

@@ -28,14 +28,14 @@ def test_the_rows_are_deleted() -> None:
     assert rows(task) == len(states(task)) == 12
 
 
-def test_another_retention() -> None:
+def test_retention_is_a_setting() -> None:
     task = driver(retention_ms=10 * MINUTE)
     for minute in range(0, 60, 5):
         pipe(task, minute * MINUTE)
     assert rows(task) == len(states(task)) == 2
 
 
-def test_a_window_that_leaves_the_store_in_the_same_moment_as_it_closes_is_final_first() -> None:
+def test_window_that_closes_and_expires_at_once_emits_its_final_result_first() -> None:
     task = driver(emit_results=EmitResults.FINAL, retention_ms=6 * MINUTE)
     task.pipe("s1", metric(0))
     (final,) = task.pipe("s1", metric(24 * HOUR))
@@ -43,7 +43,7 @@ def test_a_window_that_leaves_the_store_in_the_same_moment_as_it_closes_is_final
     assert list(states(task)) == [("s1", "cpu_usage", 24 * HOUR)]
 
 
-def test_nothing_else_is_left_behind() -> None:
+def test_state_does_not_grow_after_a_day() -> None:
     """A task's table (windows, index, ids, timers) is as large after one day as after two."""
     task = driver(emit_results=EmitResults.BOTH)
     (table,) = task.sub_topologies[0].tables

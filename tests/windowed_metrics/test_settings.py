@@ -24,11 +24,11 @@ def test_defaults() -> None:
         ("retention_ms", 359_999, r"use at least window_ms \+ grace_ms, 360000"),
     ],
 )
-def test_refused(name: str, value: int, remedy: str) -> None:
+def test_invalid_setting_is_refused(name: str, value: int, remedy: str) -> None:
     fields: dict[str, Any] = {name: value}
     with pytest.raises(ValueError, match=f"{name} is {value}: {remedy}"):
         WindowedMetricsSettings(**fields)
 
 
-def test_the_least_retention() -> None:
+def test_minimum_retention_is_accepted() -> None:
     assert WindowedMetricsSettings(retention_ms=360_000).retention_ms == 360_000

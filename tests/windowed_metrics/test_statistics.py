@@ -34,7 +34,7 @@ def test_the_timestamp_of_a_result_is_the_largest_of_the_window() -> None:
     assert times == [3000, 5000, 4000]
 
 
-def test_a_result_repeats_what_the_event_says() -> None:
+def test_result_contains_the_fields_of_the_event() -> None:
     result = pipe(driver(), 0, 50.0, "response_time", unit="ms", metric_id="m-1")
     assert (result.aggregation_type, result.server_id, result.metric_name) == (
         "WINDOW_AGGREGATION",
@@ -55,7 +55,7 @@ def test_distribution_lists_each_origin_once_in_order_of_first_appearance() -> N
 
 
 @pytest.mark.parametrize("missing", [None, ""])
-def test_missing_origins_count_nowhere(missing: str | None) -> None:
+def test_missing_origins_are_not_counted(missing: str | None) -> None:
     result = pipe(driver(), 0, datacenter=missing, environment=missing, service=missing)
     assert result.distribution == Distribution((), (), ())
 

@@ -21,7 +21,7 @@ def test_the_end_belongs_to_the_next_window() -> None:
     assert pipe(task, 5 * MINUTE).window.start_timestamp == START + 5 * MINUTE
 
 
-def test_another_size() -> None:
+def test_window_size_is_a_setting() -> None:
     window = pipe(driver(window_ms=10 * SECOND), 25 * SECOND).window
     assert (window.start_timestamp, window.end_timestamp) == (START + 20 * SECOND, START + 30 * SECOND)
     assert window.duration_ms == 10 * SECOND
@@ -38,7 +38,7 @@ def test_servers_and_metrics_have_windows_of_their_own() -> None:
     }
 
 
-def test_names_that_would_be_the_same_text_joined_by_a_colon_are_not_mixed() -> None:
+def test_names_containing_separators_are_not_confused() -> None:
     task = driver()
     names = [("a:b", "c"), ("a", "b:c"), ("a", "b\0c"), ("a\0b", "c")]
     for server, name in names:

@@ -60,7 +60,7 @@ def test_a_function_that_fails_makes_its_column_null(query: str, rows: list[Any]
 
 
 @pytest.mark.parametrize("error", [LimitReached("the limit X"), MemoryError("too large")])
-def test_limits_and_memory_are_no_failures_of_a_column(error: Exception) -> None:
+def test_limit_and_memory_errors_fail_the_record_not_the_column(error: Exception) -> None:
     from tests.sql.functions.calls import value_of  # noqa: PLC0415
 
     def call(_value: Any) -> int:

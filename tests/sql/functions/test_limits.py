@@ -75,7 +75,7 @@ def test_patterns_of_like_cost_no_more_than_the_text_is_long() -> None:
     assert value_of("T LIKE '%a_a%_a%'", columns) is True
 
 
-def test_each_record_has_a_budget_of_its_own() -> None:
+def test_limits_apply_per_record() -> None:
     head = stream("id STRING KEY, n INT")
     driven = Driven(
         f"{head}CREATE STREAM o AS SELECT id, TRANSFORM(GENERATE_SERIES(1, n), x => LPAD('', 99999, 'y'))[1] AS x "

@@ -193,7 +193,7 @@ def test_a_number_beyond_every_type_is_refused_with_its_place(number: str) -> No
         value_of(f"1 + {number}")
 
 
-def test_a_text_that_is_no_number_is_left_out_of_a_sum() -> None:
+def test_non_numeric_text_is_excluded_from_a_sum() -> None:
     head = stream("id STRING KEY, x STRING")
     driven = Driven(
         f"{head}CREATE TABLE o AS SELECT id, SUM(CAST(x AS DOUBLE)) AS s, COUNT(*) AS c FROM s GROUP BY id;"

@@ -147,14 +147,14 @@ def test_an_aggregate_that_fails_leaves_the_record_out() -> None:
 TABLE = "CREATE TABLE t (id STRING PRIMARY KEY, g STRING, x DOUBLE) WITH (KAFKA_TOPIC='in', VALUE_FORMAT='JSON');"
 
 
-def test_an_aggregate_with_undo_takes_rows_of_a_table_out_again() -> None:
+def test_aggregate_with_undo_subtracts_rows_of_a_table() -> None:
     driven = Driven(TABLE + "CREATE TABLE o AS SELECT g, PRODUCT(x) AS p FROM t GROUP BY g;")
     driven.rows("in", ("a", {"G": "g", "X": 2}), ("b", {"G": "g", "X": 5}))
     assert driven.rows("in", ("a", {"G": "g", "X": 3}))[-1] == ("g", (15.0,))
     assert driven.rows("in", ("b", None))[-1] == ("g", (3.0,))
 
 
-def test_an_aggregate_without_undo_takes_no_table() -> None:
+def test_aggregate_without_undo_is_refused_for_a_table() -> None:
     with pytest.raises(SqlError, match="MOST_COMMON can't take a row out again"):
         program_of(TABLE + "CREATE TABLE o AS SELECT id, MOST_COMMON(g) AS p FROM t GROUP BY id;")
 

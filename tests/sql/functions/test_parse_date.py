@@ -83,7 +83,7 @@ def test_a_date_is_read_as_by_java(pattern: str, text: str) -> None:
     assert value_of("PARSE_DATE(t, p)", columns) == READ[pattern, text]
 
 
-def test_two_digits_are_a_year_of_the_last_80_or_the_next_19(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_two_digit_year_is_within_80_years_before_and_19_after_now(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(time, "gmtime", lambda: time.struct_time((2026, 1, 1, 0, 0, 0, 0, 1, 0)))
     years = {"46": 1946, "70": 1970, "99": 1999, "00": 2000, "26": 2026, "45": 2045, "2001": 2001, "7": 2007}
     for text, year in years.items():

@@ -133,12 +133,12 @@ REFUSED = [
 
 
 @pytest.mark.parametrize("call", REFUSED)
-def test_a_pattern_that_is_none_is_refused_with_its_place(call: str) -> None:
+def test_invalid_pattern_is_refused_with_its_position(call: str) -> None:
     with pytest.raises(SqlError, match=r"1(:|, column )[0-9]+: REGEXP_"):
         value_of(call, {"T": (STRING, "text")})
 
 
-def test_a_pattern_that_a_record_brings_and_that_is_none_gives_null() -> None:
+def test_invalid_pattern_from_a_record_gives_null() -> None:
     assert value_of("REGEXP_EXTRACT(p, 'a')", {"P": (STRING, "(")}) is None
 
 

@@ -35,7 +35,7 @@ def failures(folder: Path, sql: str, answer: list[Any] | None) -> list[str]:
 
 
 @pytest.mark.parametrize("question", QUESTIONS, ids=lambda question: question.case.name)
-def test_a_question_of_the_folder_passes(question: Question) -> None:
+def test_query_case_passes(question: Question) -> None:
     assert failure_of_question(question) == ""
 
 
