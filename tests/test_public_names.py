@@ -68,7 +68,7 @@ def counting() -> Topology:
 def test_a_topology_prints_what_the_command_prints() -> None:
     topology = counting()
     assert str(topology) == as_text(picture_without_service(topology))
-    for part in ("reads views", "keeps pages", "sends int to page-counts", "window-counts"):
+    for part in ("reads views", "stores: pages", "sends int to page-counts", "window-counts"):
         assert part in str(topology)
 
 
