@@ -7,7 +7,7 @@ import pytest
 from forebay.cli.main import run
 
 
-def test_the_table_and_the_commands_say_the_same(capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_table_and_the_commands_list_the_same_rights(capsys: pytest.CaptureFixture[str]) -> None:
     assert run(["acl", "user-sessions"]) == 0
     table = capsys.readouterr().out.splitlines()
     assert run(["acl", "user-sessions", "--print", "--principal", "User:x", "--bootstrap-servers", "b:1"]) == 0

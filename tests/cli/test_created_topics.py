@@ -54,7 +54,7 @@ def broker(monkeypatch: pytest.MonkeyPatch) -> Broker:
     return broker
 
 
-def test_all_topics_of_an_application_are_made(broker: Broker) -> None:
+def test_all_topics_of_an_application_are_created(broker: Broker) -> None:
     result = create_missing(SETTINGS, SERVICE, "mine", 2)
     assert set(result) == {topic.name for topic in SERVICE.topics("mine", 2)}
     assert broker.topics["user_activity"] == 4
@@ -83,20 +83,20 @@ def test_compacted_inputs_keep_records_for_as_long_as_the_job_may_be_down(
     }
 
 
-def test_an_input_that_is_there_decides_the_number_of_tasks(broker: Broker) -> None:
+def test_an_existing_input_determines_the_number_of_tasks(broker: Broker) -> None:
     broker.topics["user_activity"] = 6
     result = create_missing(SETTINGS, SERVICE, "user-sessions", 0)
     assert "user_activity" not in result
     assert broker.topics["user-sessions-0-task"] == 6
 
 
-def test_nothing_is_made_in_the_middle_of_a_rescale(broker: Broker) -> None:
+def test_no_topic_is_created_during_a_rescale(broker: Broker) -> None:
     broker.topics[rescale_topic("mine")] = 2
     assert create_missing(SETTINGS, SERVICE, "mine", 0) == ()
     assert list(broker.topics) == [rescale_topic("mine")]
 
 
-def test_a_producer_makes_its_topic_only(broker: Broker) -> None:
+def test_a_producer_creates_only_its_topic(broker: Broker) -> None:
     create_input(SETTINGS, "price-join", "food_orders")
     create_input(SETTINGS, "no-service", "food_orders")
     assert broker.topics == {"food_orders": 4}

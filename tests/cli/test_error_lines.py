@@ -30,13 +30,13 @@ def test_several_topics_give_a_line_each(capsys: pytest.CaptureFixture[str], mon
 
 
 @pytest.mark.parametrize("error", [BrokerUnfit("job", PROBLEMS), Disagreement(SERVICES["price-join"], PROBLEMS)])
-def test_each_line_says_whose_problem_it_is(error: Exception) -> None:
+def test_each_line_begins_with_the_subject_of_its_problem(error: Exception) -> None:
     lines = lines_of(error)
     assert [line.endswith(problem) for line, problem in zip(lines, PROBLEMS, strict=True)] == [True, True]
     assert all(line.startswith(("job would lose state", "the entry of price-join")) for line in lines)
 
 
-def test_marks_for_machines_are_left_out() -> None:
+def test_machine_readable_marks_are_omitted() -> None:
     assert lines_of(StopJob("topics are missing")) == ["topics are missing"]
 
 

@@ -75,7 +75,7 @@ def test_a_heap_that_spark_would_refuse_is_refused(
     assert "Spark needs a heap of 480m or more" in " ".join(capsys.readouterr().err.split())
 
 
-def test_it_must_prove_itself_before_it_has_the_driver_s_settings(tmp_path: Path) -> None:
+def test_an_executor_authenticates_before_it_receives_the_driver_s_settings(tmp_path: Path) -> None:
     secret = tmp_path / "secret"
     secret.write_text("0123456789abcdef")
     command = java_command("d", "e", "10.0.0.7", "e-0", "640m", ENCRYPTED)
@@ -100,7 +100,7 @@ def test_spark_looks_for_the_secret_where_it_is_put() -> None:
 @pytest.mark.parametrize(
     ("content", "says"), [(None, "can't be read: No such file"), ("short", "has 5 bytes: a secret has at least 16")]
 )
-def test_a_secret_that_is_none_is_refused(
+def test_an_invalid_secret_is_refused(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], content: str | None, says: str
 ) -> None:
     secret = tmp_path / "secret"
@@ -156,7 +156,7 @@ def test_of_several_drivers_the_one_that_listens_is_joined(monkeypatch: pytest.M
     assert executor.find_driver("driver") is None
 
 
-def test_an_executor_leaves_a_driver_that_does_not_answer_once_another_does(
+def test_an_executor_joins_another_driver_if_its_driver_does_not_answer(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     listening = {"10.0.0.1"}

@@ -35,7 +35,7 @@ def text_of(job: JobStatus, with_events: bool = False) -> str:
     return console.file.getvalue()
 
 
-def test_a_job_that_runs_has_figures_and_no_reason() -> None:
+def test_a_running_job_has_statistics_and_no_reason() -> None:
     text = text_of(status_of(State.RUNNING))
     assert "1,234" in text
     assert "25 (2.5% of 1,000)" in text
@@ -43,7 +43,7 @@ def test_a_job_that_runs_has_figures_and_no_reason() -> None:
     assert "worker" not in text
 
 
-def test_every_other_state_says_why() -> None:
+def test_every_other_state_has_a_reason() -> None:
     words = {State.TROUBLE: "waiting", State.NEVER: "never started", State.DOWN: "down", State.STARTING: "starting"}
     for state, word in words.items():
         text = text_of(status_of(state, lag=None))

@@ -83,7 +83,7 @@ def test_following_continues_in_the_file_of_the_next_run(tmp_path: Path) -> None
 
 
 @pytest.mark.parametrize(("pod", "words"), [(False, "forebay run user-sessions"), (True, "on Kubernetes, the log")])
-def test_without_a_log_one_line_says_what_to_type(
+def test_a_missing_log_is_reported_in_one_line_with_the_command_to_run(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], pod: bool, words: str
 ) -> None:
     if pod:
@@ -103,7 +103,7 @@ def test_without_a_log_one_line_says_what_to_type(
         (["send", "user_activity", "--tombstone"], "add --key"),
     ],
 )
-def test_send_says_what_is_missing_in_one_line(
+def test_send_reports_missing_arguments_in_one_line(
     arguments: list[str], words: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert run(arguments) == 2

@@ -58,7 +58,7 @@ def test_down_of_nothing_is_no_error(home: Path, capsys: pytest.CaptureFixture[s
     assert not home.exists()
 
 
-def test_deleting_asks_first(stopped_platform: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_deleting_data_requires_confirmation(stopped_platform: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("click.confirm", lambda question: False)
     assert run(["down", "--delete-data"]) == 1
     assert stopped_platform.exists()
@@ -76,7 +76,7 @@ def test_deleting_without_a_terminal_requires_an_option(
     assert stopped_platform.exists()
 
 
-def test_deleting_without_being_asked(stopped_platform: Path) -> None:
+def test_deleting_data_with_an_option_skips_the_confirmation(stopped_platform: Path) -> None:
     assert run(["down", "--delete-data", "--yes"]) == 0
     assert not stopped_platform.exists()
 

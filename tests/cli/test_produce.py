@@ -65,7 +65,7 @@ def test_a_stopped_platform_is_reported_at_once(home: Path, capsys: pytest.Captu
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
-def test_the_first_signal_asks_the_second_acts(number: signal.Signals) -> None:
+def test_the_first_signal_requests_a_stop_and_restores_the_handler_for_the_second(number: signal.Signals) -> None:
     before = {item: signal.getsignal(item) for item in (signal.SIGINT, signal.SIGTERM)}
     with stop_requests() as stop:
         assert not stop.is_set()

@@ -65,7 +65,7 @@ def test_the_busiest_worker_is_sampled(tmp_path: Path) -> None:
         assert busiest([psutil.Process(idle), psutil.Process(busy)], 0.3) == busy
 
 
-def test_the_file_is_the_profiler_s(
+def test_the_profiler_writes_the_requested_file(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setattr("forebay.cli.profile.shutil.which", lambda _name, **_options: f"{tmp_path}/bin/py-spy")

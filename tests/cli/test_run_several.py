@@ -46,7 +46,7 @@ def test_options_of_a_single_job_are_refused(
     assert message in capsys.readouterr().err
 
 
-def test_no_service_is_no_command(capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_run_without_a_service_is_refused(capsys: pytest.CaptureFixture[str]) -> None:
     assert run(["run", *NOWHERE]) == 2
     assert "Missing argument 'SERVICE [SERVICE]...'" in capsys.readouterr().err
 

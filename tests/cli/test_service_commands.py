@@ -37,7 +37,9 @@ def test_an_application_s_id_is_one_that_topics_can_have(
 
 @pytest.mark.parametrize("action", ["create", "describe"])
 @pytest.mark.parametrize("services", [[], ["user-sessions", "device-alerts"]], ids=["all", "two"])
-def test_an_application_is_one_jobs(action: str, services: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+def test_an_application_id_requires_exactly_one_service(
+    action: str, services: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
     assert run(["topics", action, *services, "--application", "mine", *NOWHERE]) == 2
     assert "--application is the id of one job: name exactly one service" in capsys.readouterr().err
 
@@ -49,7 +51,7 @@ def test_the_number_of_tasks_is_checked(command: list[str], capsys: pytest.Captu
 
 
 @pytest.mark.parametrize("name", SERVICES)
-def test_an_unknown_setting_is_refused_with_those_there_are(name: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_an_unknown_setting_is_refused_with_the_known_settings(name: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert run(["run", name, "--set", "nonsense=1", *NOWHERE]) == 2
     settings = fields(load_job(find_service(name).job).settings)
     known = f"choose from {', '.join(field.name for field in settings)}" if settings else "it has none"

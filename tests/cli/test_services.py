@@ -20,7 +20,7 @@ def test_every_service_is_listed_with_its_topics(capsys: pytest.CaptureFixture[s
         assert all(topic.name in text for topic in (*service.inputs, *service.outputs))
 
 
-def test_all_about_one(capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_service_is_described_with_its_topics_and_settings(capsys: pytest.CaptureFixture[str]) -> None:
     assert run(["services", "user-sessions"]) == 0
     lines = capsys.readouterr().out.splitlines()
     assert lines[:3] == [
@@ -60,6 +60,6 @@ def test_every_setting_of_every_service_is_explained(service: Service) -> None:
     json.dumps([setting.default for setting in settings])
 
 
-def test_an_unknown_service_is_refused_with_those_there_are(capsys: pytest.CaptureFixture[str]) -> None:
+def test_an_unknown_service_is_refused_with_the_known_services(capsys: pytest.CaptureFixture[str]) -> None:
     assert run(["services", "nonsense"]) == 2
     assert f"there is no service 'nonsense': choose one of {', '.join(SERVICES)}" in capsys.readouterr().err

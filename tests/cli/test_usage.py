@@ -97,7 +97,7 @@ def test_every_option_names_its_environment_variable(command: str, capsys: pytes
         (["help", "rum"], "'run'"),
     ],
 )
-def test_a_misspelt_name_is_answered_with_the_one_that_was_meant(
+def test_a_misspelt_name_is_answered_with_a_suggestion(
     given: list[str], meant: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert cli_main.run(given) == 2
@@ -107,7 +107,7 @@ def test_a_misspelt_name_is_answered_with_the_one_that_was_meant(
 
 
 @pytest.mark.parametrize("given", [["xyzzy"], ["run", "user-sessions", "--xyzzy"]])
-def test_a_name_that_is_like_no_other_is_answered_without_long_lists(
+def test_an_unknown_name_without_a_similar_one_gets_a_short_message(
     given: list[str], capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert cli_main.run(given) == 2
@@ -116,7 +116,7 @@ def test_a_name_that_is_like_no_other_is_answered_without_long_lists(
     assert len(line) < 100
 
 
-def test_a_few_commands_are_all_named(capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_commands_of_a_small_group_are_all_listed(capsys: pytest.CaptureFixture[str]) -> None:
     assert cli_main.run(["topics", "xyzzy"]) == 2
     assert "no command 'xyzzy'; the commands are " in capsys.readouterr().err
 
@@ -129,7 +129,7 @@ def test_help_of_a_command_is_shown_as_by_its_option(command: list[str], capsys:
     assert capsys.readouterr().out == expected
 
 
-def test_help_of_what_a_command_does_not_have_is_refused(capsys: pytest.CaptureFixture[str]) -> None:
+def test_help_for_a_missing_subcommand_is_refused(capsys: pytest.CaptureFixture[str]) -> None:
     assert cli_main.run(["help", "run", "now"]) == 2
     assert "'now': `forebay run` has no subcommands" in capsys.readouterr().err
 
@@ -203,7 +203,9 @@ def test_debug_shows_the_traceback(capsys: pytest.CaptureFixture[str]) -> None:
     assert "Traceback" in capsys.readouterr().err
 
 
-def test_ctrl_c_is_no_error_of_ours(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_ctrl_c_is_reported_as_an_interruption(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
     @click.command()
     def interrupt() -> None:
         raise KeyboardInterrupt

@@ -31,7 +31,7 @@ def test_changed_files_end_the_process_after_a_delay(tmp_path: Path, capsys: pyt
     assert f"the files in {tmp_path} have changed: restarting in" in capsys.readouterr().err
 
 
-def test_files_that_are_gone_for_a_moment_do_not_end_it(tmp_path: Path) -> None:
+def test_files_that_are_missing_for_a_moment_do_not_end_the_process(tmp_path: Path) -> None:
     """Kubernetes replaces the link to a Secret's files, and a Secret may be deleted and recreated."""
     certificate = tmp_path / "tls.crt"
     certificate.write_text("first")

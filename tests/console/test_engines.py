@@ -71,5 +71,5 @@ def test_an_address_that_speaks_no_http_does_not_hide_the_other_engines(engine: 
     assert TOKEN not in wrong["error"]
 
 
-def test_without_engines_nothing_is_asked() -> None:
+def test_nothing_is_requested_without_engines() -> None:
     assert Engines().read() == []

@@ -26,7 +26,7 @@ def console(job: Job) -> Iterator[Console]:
     console.close()
 
 
-def test_rates_and_latencies_are_of_the_time_between_two_looks(job: Job, console: Console) -> None:
+def test_rates_and_latencies_cover_the_time_between_two_polls(job: Job, console: Console) -> None:
     job.report(100, at=1)
     console.look(NOW)
     _, body = console.get("/api/jobs")
@@ -80,7 +80,7 @@ def test_a_restarted_job_has_no_negative_rates(job: Job, console: Console) -> No
     assert console.get("/api/jobs")[1]["jobs"][0]["in"] is None
 
 
-def test_an_hour_is_kept_and_sent_from_where_a_page_has_it() -> None:
+def test_an_hour_is_stored_and_sent_from_the_time_that_a_page_requests() -> None:
     ring = Ring()
     for step in range(SLOTS + 10):
         ring.put(NOW + step * STEP_S, {"in": float(step)})

@@ -55,13 +55,13 @@ def consumer(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.parametrize("code", [KafkaError.NOT_COORDINATOR, KafkaError.COORDINATOR_LOAD_IN_PROGRESS])
-def test_a_coordinator_that_is_not_ready_is_asked_again(code: int) -> None:
+def test_a_request_is_repeated_while_the_coordinator_is_not_ready(code: int) -> None:
     FakeConsumer.failures = [code] * 3
     (place,) = GroupOffsets(KAFKA).read("g", ["orders"])
     assert (place.topic, place.offset) == ("orders", 7)
 
 
-def test_it_is_asked_for_some_seconds_at_most(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_request_to_the_coordinator_is_repeated_for_some_seconds_at_most(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(groups, "SECONDS", 0.0)
     FakeConsumer.failures = [KafkaError.NOT_COORDINATOR] * 1_000_000
     with pytest.raises(Unavailable, match="the group g can't be read"):

@@ -54,7 +54,7 @@ def test_a_key_of_any_characters_is_found(console: Console, task: WrittenTask) -
         assert [(entry["key"], entry["value"]) for entry in body["entries"]] == [(key, {"json": '"<b>"'})]
 
 
-def test_a_key_of_several_fields_and_parameters_are_handed_on(console: Console, task: WrittenTask) -> None:
+def test_a_key_of_several_fields_and_parameters_are_forwarded(console: Console, task: WrittenTask) -> None:
     task.store("windows").put(join_key("a/1", "cpu"), Cell("1"), 10)
     task.publish()
     _, body = console.get(f"{QUERIES}/stores/windows/a%2F1/cpu?since=0&until=1970-01-01T00:00:01Z")
@@ -73,7 +73,7 @@ def test_a_store_without_a_key_is_read_a_page_at_a_time(console: Console, task: 
     assert (len(body["entries"]), body["more"]) == (50, False)
 
 
-def test_changes_are_handed_on_as_they_come(console: Console, task: WrittenTask) -> None:
+def test_changes_are_forwarded_as_they_arrive(console: Console, task: WrittenTask) -> None:
     with urlopen(f"{console.url}{QUERIES}/changes/plain/k?begin=snapshot", timeout=10) as pushed:
         assert pushed.readline() == b"event: now\n"
         task.store("plain").put("k", Cell("7"))
@@ -122,7 +122,7 @@ def test_topics_are_listed_by_what_they_are(console: Console) -> None:
     assert roles["user-sessions-user-profiles-changelog"] == "changelog"
 
 
-def test_the_pages_are_small_and_may_run_nothing_of_others(console: Console) -> None:
+def test_the_pages_are_small_and_can_not_run_scripts_of_other_hosts(console: Console) -> None:
     sizes = {file.name: len(file.read_bytes()) for file in PAGES.iterdir()}
     assert sum(sizes.values()) <= 150_000, sizes
     with urlopen(console.url) as page:

@@ -33,7 +33,7 @@ def state_of(console: Console) -> tuple[str, str]:
     return job["state"], job["reason"]
 
 
-def test_a_job_that_is_down_says_what_to_start() -> None:
+def test_the_reason_of_a_job_that_is_down_names_the_command_to_run() -> None:
     console = Console([f"http://{HOST}:{free_port()}"])
     state, reason = state_of(console)
     assert state == "down"
@@ -67,7 +67,7 @@ def test_starting_running_and_waiting() -> None:
 
 
 @pytest.mark.parametrize("exit_code", [0, 1])
-def test_a_job_that_ended_says_so_and_shows_no_figures(exit_code: int) -> None:
+def test_a_job_that_ended_has_its_reason_and_no_statistics(exit_code: int) -> None:
     job = Job()
     console = Console([job])
     job.report(1, at=1)
@@ -169,7 +169,7 @@ def test_the_share_of_failed_records_is_that_of_the_records_read() -> None:
     job.close()
 
 
-def test_a_job_s_state_has_a_beginning_that_later_looks_keep() -> None:
+def test_later_polls_do_not_change_the_time_at_which_a_job_s_state_began() -> None:
     job = Job()
     console = Console([job])
     job.report(1, at=1)
@@ -296,6 +296,6 @@ def test_reports_of_an_earlier_restore_are_ignored(monkeypatch: pytest.MonkeyPat
 
 
 @pytest.mark.parametrize("url", ["localhost:8080", "ftp://host", "http://", "http://host:99999", "http://host?x=1", ""])
-def test_an_address_that_is_none_is_refused(url: str) -> None:
+def test_an_invalid_address_is_refused(url: str) -> None:
     with pytest.raises(WrongAddress, match="write http://HOST:PORT"):
         checked_url(url)

@@ -56,14 +56,14 @@ def test_a_state_write_is_survived_once_and_the_second_kills(tmp_path: Path) -> 
     assert armory.fired_at() is not None
 
 
-def test_a_raised_fault_says_where(tmp_path: Path) -> None:
+def test_the_error_of_a_raised_fault_names_its_point(tmp_path: Path) -> None:
     Armory(tmp_path).arm(Armed(Point.AFTER_STATE, Action.RAISE))
     done = run(WRITE, tmp_path)
     assert "InjectedFault: injected at after-state-write" in done.stderr
 
 
 @pytest.mark.parametrize("variable", [True, False])
-def test_the_named_places_are_wrapped_where_the_variable_is_set(tmp_path: Path, variable: bool) -> None:
+def test_the_named_functions_are_wrapped_only_if_the_variable_is_set(tmp_path: Path, variable: bool) -> None:
     lines = [f"import {module}; print({module}.{name}.__wrapped__ is not None)" for module, name in WRAPPED.items()]
     lines.append("import forebay.runtime.worker.build as build; print(build.Producer.__module__ == 'faults.hook')")
     for line in lines:

@@ -17,7 +17,7 @@ def test_a_run_with_several_executors_may_have_any_fault() -> None:
 
 
 @pytest.mark.parametrize(("executors", "kinds", "seeds"), [(1, CHOSEN, 100), (3, CHOSEN_ON_EXECUTORS, 200)])
-def test_some_hundred_seeds_bring_every_kind_point_and_service(
+def test_a_few_hundred_seeds_cover_every_kind_point_and_service(
     executors: int, kinds: tuple[Kind, ...], seeds: int
 ) -> None:
     plans = [plan_of(seed, 3, executors=executors) for seed in range(1, seeds + 1)]

@@ -16,13 +16,13 @@ def armory(tmp_path: Path) -> Armory:
     return Armory(tmp_path)
 
 
-def test_nothing_happens_where_nothing_is_armed(armory: Armory) -> None:
+def test_nothing_happens_if_no_fault_is_armed(armory: Armory) -> None:
     assert armory.take(Point.PLANNING, "") is None
     assert armory.fired_at() is None
     assert armory.shift() == 0
 
 
-def test_it_fires_at_the_call_it_is_armed_for_and_never_again(armory: Armory) -> None:
+def test_a_fault_fires_once_at_the_call_for_which_it_is_armed(armory: Armory) -> None:
     armory.arm(FAULT, calls=3)
     assert [armory.take(Point.AFTER_COMMIT, "app-group-0") for _ in range(5)] == [None, None, FAULT, None, None]
     assert armory.fired_at() is not None
@@ -60,7 +60,7 @@ def test_the_clock_is_shifted(armory: Armory) -> None:
     assert armory.shift() == -60_000
 
 
-def test_a_job_lingers_until_there_is_a_hurry(armory: Armory, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_job_does_not_linger_after_a_request_to_hurry(armory: Armory, monkeypatch: pytest.MonkeyPatch) -> None:
     slept: list[float] = []
     monkeypatch.setattr("faults.points.time.sleep", slept.append)
     armory.linger(0.05)

@@ -64,7 +64,7 @@ def test_it_forwards_both_ways(proxy: Proxy) -> None:
         assert is_echoed(second, b"two")
 
 
-def test_slow_both_ways_are_delayed(proxy: Proxy) -> None:
+def test_a_slow_proxy_delays_both_directions(proxy: Proxy) -> None:
     with connect(proxy) as connection:
         assert is_echoed(connection, b"fast")
         proxy.become(Network.SLOW)
@@ -73,7 +73,7 @@ def test_slow_both_ways_are_delayed(proxy: Proxy) -> None:
         assert time.monotonic() - begun >= 0.6
 
 
-def test_silent_nothing_arrives_until_it_is_fine_again(proxy: Proxy) -> None:
+def test_a_silent_proxy_delivers_data_only_after_it_recovers(proxy: Proxy) -> None:
     with connect(proxy) as connection:
         assert is_echoed(connection, b"before")
         proxy.become(Network.SILENT)
@@ -86,7 +86,7 @@ def test_silent_nothing_arrives_until_it_is_fine_again(proxy: Proxy) -> None:
         assert connection.recv(100) == b"kept"
 
 
-def test_cut_connections_end_and_new_ones_work_once_it_is_fine(proxy: Proxy) -> None:
+def test_a_cut_proxy_closes_connections_and_accepts_new_ones_after_it_recovers(proxy: Proxy) -> None:
     with connect(proxy) as connection:
         assert is_echoed(connection, b"before")
         proxy.become(Network.CUT)

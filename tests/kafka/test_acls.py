@@ -47,7 +47,7 @@ def test_a_job_reads_its_inputs_and_writes_everything_else() -> None:
     }
 
 
-def test_the_other_roles_have_rights_of_their_own() -> None:
+def test_the_other_roles_have_separate_rights() -> None:
     assert rights_of("price-join", "x", Role.PRODUCE) == {
         "Write on the topic menu_prices",
         "Write on the topic food_orders",
@@ -109,7 +109,7 @@ def test_a_refusal_names_its_subject(kind: Resource) -> None:
     assert missing_kind("KafkaError{code=_TRANSPORT}") is None
 
 
-def test_the_principal_is_named_as_far_as_the_settings_have_it() -> None:
+def test_the_principal_is_derived_from_the_settings() -> None:
     def principal(**options: str | Secret) -> str:
         given = {name.replace("_", "."): value for name, value in options.items()}
         kafka = KafkaSettings(bootstrap_servers="x:1", schema_registry_url="http://x", kafka=given)

@@ -19,23 +19,23 @@ def test_an_unknown_option_with_near_matches() -> None:
     assert "there is no Kafka option ssl.ca.locatio: did you mean ssl.ca.location" in refusal(ssl_ca_locatio="ca.pem")
 
 
-def test_an_unknown_option_like_no_other() -> None:
+def test_an_unknown_option_without_near_matches() -> None:
     assert refusal(zzzz="1") == "there is no Kafka option zzzz: librdkafka's CONFIGURATION.md lists them"
 
 
 @pytest.mark.parametrize(("name", "value"), [("security.protocol", "TLS"), ("linger.ms", "soon"), ("debug", "nothing")])
-def test_a_value_that_is_not_taken(name: str, value: str) -> None:
+def test_an_invalid_value_is_refused(name: str, value: str) -> None:
     assert f"librdkafka refuses the Kafka option {name}: Invalid value" in refusal(**{name: value})
 
 
-def test_options_that_do_not_go_together() -> None:
+def test_conflicting_options_are_refused() -> None:
     message = refusal(security_protocol="SSL", ssl_ca_location="/nowhere/ca.pem")
     assert "librdkafka refuses the Kafka options security.protocol, ssl.ca.location: " in message
     assert "ssl.ca.location failed" in message
 
 
 @pytest.mark.parametrize("name", ["isolation.level", "enable.auto.commit", "partitioner", "transactional.id"])
-def test_options_that_exactly_once_rests_on(name: str) -> None:
+def test_options_required_for_exactly_once_can_not_be_set(name: str) -> None:
     assert f"the Kafka option {name} can't be set: " in refusal(**{name: "x"})
 
 

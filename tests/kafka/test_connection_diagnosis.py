@@ -97,7 +97,7 @@ def settings(servers: str) -> KafkaSettings:
     return KafkaSettings(bootstrap_servers=servers, schema_registry_url="http://127.0.0.1:9")
 
 
-def test_a_broker_is_fine(listen: Listen) -> None:
+def test_a_reachable_broker_has_no_problem(listen: Listen) -> None:
     assert look(listen(kafka((18, 3))), "PLAINTEXT") == ""
 
 
@@ -135,7 +135,7 @@ def test_a_listener_without_tls(listen: Listen) -> None:
     assert "=SASL_PLAINTEXT, or use another port" in error
 
 
-def test_what_is_no_broker(listen: Listen) -> None:
+def test_a_server_that_is_not_a_broker(listen: Listen) -> None:
     assert "answers with HTTP, so it is not a Kafka broker" in look(listen(http), "PLAINTEXT")
     assert "does not answer as a Kafka broker does" in look(listen(hang_up), "PLAINTEXT")
 

@@ -15,19 +15,19 @@ class Client:
         self.asked.append(topic)
 
 
-def test_one_topic_is_asked_for_twice_the_first_answer_ends_the_connection_it_came_by() -> None:
+def test_one_topic_is_requested_twice_because_the_first_response_closes_its_connection() -> None:
     client = Client()
     learn_leaders(client, ["errors"], 1.0)
     assert client.asked == ["errors", "errors"]
 
 
-def test_every_topic_is_asked_for_once_connected() -> None:
+def test_every_topic_is_requested_after_connecting() -> None:
     client = Client()
     learn_leaders(client, ["b", "a", "b"], 1.0)
     assert client.asked == ["a", "a", "b"]
 
 
-def test_nothing_is_asked_for_no_topic() -> None:
+def test_nothing_is_requested_without_topics() -> None:
     client = Client()
     learn_leaders(client, [], 1.0)
     assert client.asked == []

@@ -50,7 +50,7 @@ def test_a_partition_without_later_records_has_no_offset() -> None:
     assert look_up([3, -1]) == {("a", 0): 3, ("a", 1): None}
 
 
-def test_brokers_that_do_not_lead_are_asked_again_for_a_while(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_look_ups_are_retried_for_a_while_if_the_broker_is_not_the_leader(monkeypatch: pytest.MonkeyPatch) -> None:
     stale = KafkaError(KafkaError.NOT_LEADER_FOR_PARTITION)
     assert look_up([3, stale], [3, stale], [3, stale], [3, 4]) == {("a", 0): 3, ("a", 1): 4}
     monkeypatch.setattr(partition_ends, "_PATIENCE_SECONDS", 0.0)

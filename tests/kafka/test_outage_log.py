@@ -67,7 +67,7 @@ def test_the_next_outage_is_logged_again(outage: OutageLog, caplog: pytest.LogCa
     assert len(caplog.records) == 4
 
 
-def test_statistics_without_an_outage_are_not_looked_at(outage: OutageLog, caplog: pytest.LogCaptureFixture) -> None:
+def test_statistics_are_not_parsed_without_an_outage(outage: OutageLog, caplog: pytest.LogCaptureFixture) -> None:
     outage.on_statistics("not even JSON")
     assert not caplog.records
 
@@ -98,7 +98,7 @@ def test_a_worker_whose_client_can_t_create_its_threads_ends_and_reports_it(
     ]
 
 
-def test_an_error_that_is_on_its_way_passes_a_callback_that_is_called_in_peace(
+def test_a_pending_error_is_raised_after_the_callback(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     fenced = KafkaException(KafkaError(KafkaError._FENCED))
@@ -121,7 +121,7 @@ def test_an_error_that_is_on_its_way_passes_a_callback_that_is_called_in_peace(
         librdkafka_log.unmask(said.append)("of its own")
 
 
-def test_the_logger_s_method_is_of_its_class() -> None:
+def test_the_log_method_is_defined_by_the_logger_s_class() -> None:
     logger = librdkafka_log.log_options()["logger"]
     assert "log" in vars(type(logger)), "a lookup on an instance would clear the current error"
 

@@ -39,7 +39,7 @@ def failing(times: float, error: Exception) -> Callable[[], str]:
     return action
 
 
-def test_it_is_tried_until_it_works(caplog: pytest.LogCaptureFixture) -> None:
+def test_a_call_is_retried_until_it_succeeds(caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level(logging.INFO)
     time = Time()
     assert keep_trying(failing(9, Unavailable("away")), clock=time.clock, pause=time.pause) == "done"
@@ -49,7 +49,7 @@ def test_it_is_tried_until_it_works(caplog: pytest.LogCaptureFixture) -> None:
     assert lines == ["away: retrying", f"recovered after {sum(time.pauses):.1f} s"]
 
 
-def test_it_is_given_up_in_the_end() -> None:
+def test_a_call_is_not_retried_after_the_time_limit() -> None:
     time = Time()
     with pytest.raises(Unavailable, match="away"):
         keep_trying(failing(float("inf"), Unavailable("away")), 10.0, clock=time.clock, pause=time.pause)
@@ -91,7 +91,7 @@ def test_a_refused_login_is_retried_for_its_own_time_only() -> None:
     assert 60.0 <= now[0] <= 66.0
 
 
-def test_an_outage_between_refusals_begins_their_time_again() -> None:
+def test_an_outage_between_refused_logins_restarts_their_time_limit() -> None:
     now = [0.0]
 
     def pause(seconds: float) -> None:

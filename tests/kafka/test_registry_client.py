@@ -66,7 +66,7 @@ def test_an_incompatible_schema_is_refused_with_reason_and_remedy(double: Regist
     assert "give new fields a default" in message
 
 
-def test_a_subject_whose_rule_promises_less_is_refused(double: RegistryDouble) -> None:
+def test_a_subject_with_weaker_compatibility_is_refused(double: RegistryDouble) -> None:
     double.answer(LOOKUP, (200, {"id": 7}))
     double.answer(CONFIG, (200, {"compatibilityLevel": "NONE"}))
     with pytest.raises(RegistryRefused, match="compatibility NONE, which is weaker than BACKWARD: send PUT"):
@@ -75,13 +75,13 @@ def test_a_subject_whose_rule_promises_less_is_refused(double: RegistryDouble) -
 
 
 @pytest.mark.parametrize("level", ["BACKWARD_TRANSITIVE", "FULL", "FULL_TRANSITIVE"])
-def test_a_subject_whose_rule_promises_more_is_fine(double: RegistryDouble, level: str) -> None:
+def test_a_subject_with_stronger_compatibility_is_accepted(double: RegistryDouble, level: str) -> None:
     double.answer(LOOKUP, (200, {"id": 7}))
     double.answer(CONFIG, (200, {"compatibilityLevel": level}))
     assert client(double).register("orders-value", SCHEMA).schema_id == 7
 
 
-def test_schemas_are_asked_for_once(double: RegistryDouble) -> None:
+def test_schemas_are_requested_once(double: RegistryDouble) -> None:
     double.answer("GET /schemas/ids/7", (200, {"schema": SCHEMA.text}))
     registry = client(double)
     assert [registry.schema(7), registry.schema(7)] == [SCHEMA, SCHEMA]
@@ -108,7 +108,7 @@ def test_a_failing_registry_is_unavailable(double: RegistryDouble, status: int) 
         client(double).schema(7)
 
 
-def test_it_is_tried_again_for_a_while(double: RegistryDouble, caplog: pytest.LogCaptureFixture) -> None:
+def test_a_failed_request_is_retried_for_a_while(double: RegistryDouble, caplog: pytest.LogCaptureFixture) -> None:
     double.answer("GET /schemas/ids/7", (503, ""), (503, ""), (200, {"schema": SCHEMA.text}))
     assert SchemaRegistry(RegistrySettings(double.url), patience_s=30).schema(7) == SCHEMA
     assert [record.getMessage().rpartition(": ")[2].partition(" after ")[0] for record in caplog.records] == [
@@ -117,7 +117,7 @@ def test_it_is_tried_again_for_a_while(double: RegistryDouble, caplog: pytest.Lo
     ]
 
 
-def test_a_registry_that_is_not_there_is_unavailable() -> None:
+def test_an_unreachable_registry_is_unavailable() -> None:
     with running() as gone:
         url = gone.url
     with pytest.raises(RegistryUnavailable, match=r"is not reachable .*refused.*FOREBAY_SCHEMA_REGISTRY_URL"):
@@ -125,7 +125,7 @@ def test_a_registry_that_is_not_there_is_unavailable() -> None:
 
 
 @pytest.mark.parametrize("status", [401, 403])
-def test_a_registry_that_does_not_let_us_in_refuses(double: RegistryDouble, status: int) -> None:
+def test_refused_credentials_are_reported_without_the_password(double: RegistryDouble, status: int) -> None:
     double.answer("GET /schemas/ids/7", (status, {"message": "no"}))
     registry = client(double, username="me", password=Secret("hunter2"))
     with pytest.raises(RegistryRefused, match="check FOREBAY_SCHEMA_REGISTRY_USERNAME") as caught:

@@ -57,7 +57,7 @@ def test_an_answer_of_another_server_is_an_outage(double: RegistryDouble, door: 
 
 
 @pytest.mark.parametrize("code", [40401, 40402, 40403])
-def test_the_registrys_own_no_is_one(double: RegistryDouble, code: int) -> None:
+def test_a_rejection_by_the_registry_itself_is_an_unknown_schema_id(double: RegistryDouble, code: int) -> None:
     double.answer(ID_7, (404, {"error_code": code, "message": "Schema not found"}))
     with pytest.raises(UnknownSchemaId):
         client(double).schema(7)

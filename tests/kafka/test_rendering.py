@@ -109,7 +109,7 @@ def test_bytes_and_times_inside_a_record_are_shown() -> None:
     assert render(Record(codec.encode(Mixed(b"\xff"))))["value"] == {"raw": "ff"}
 
 
-def test_a_registry_that_is_away_is_no_note() -> None:
+def test_an_unavailable_registry_is_an_error_and_not_a_note() -> None:
     class Away:
         def schema(self, schema_id: int) -> Schema:
             raise RegistryUnavailable("away")

@@ -141,7 +141,7 @@ def test_secrets_survive_the_way_to_a_worker() -> None:
 
 
 @pytest.mark.parametrize("url", ["registry:8081", "ftp://registry", "http://", ""])
-def test_a_url_that_is_none(url: str) -> None:
+def test_an_invalid_url_is_refused(url: str) -> None:
     with pytest.raises(KafkaSettingsError, match=r"^FOREBAY_SCHEMA_REGISTRY_URL: write http://host:port or https"):
         settings(schema_registry_url=url)
 

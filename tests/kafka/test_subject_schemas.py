@@ -37,7 +37,7 @@ def of_orders(double: RegistryDouble, clock: Clock | None = None) -> SubjectSche
     return SubjectSchemas(registry, "orders-value")
 
 
-def test_a_schema_of_the_subject_is_given_and_asked_for_once(double: RegistryDouble) -> None:
+def test_a_schema_of_the_subject_is_returned_and_requested_once(double: RegistryDouble) -> None:
     double.answer(LOOKUP, (200, {"id": 7, "version": 1}))
     schemas = of_orders(double)
     assert schemas.schema(7).text == TEXT
@@ -54,7 +54,7 @@ def test_a_schema_of_another_kind_is_looked_up_as_one(kind: str, double: Registr
     assert double.requests[-1] == (*LOOKUP.split(), {"schema": "text", "schemaType": kind})
 
 
-def test_a_schema_of_another_subject_is_refused_saying_what_to_do(double: RegistryDouble) -> None:
+def test_a_schema_of_another_subject_is_refused_with_the_remedy(double: RegistryDouble) -> None:
     double.answer(LOOKUP, UNKNOWN)
     schemas = of_orders(double)
     for _ in range(3):

@@ -65,7 +65,7 @@ def tail(monkeypatch: pytest.MonkeyPatch, consumer: type[Silent]) -> Tail:
     return Tail(KafkaSettings(bootstrap_servers="here:1", schema_registry_url="http://here"), "results")
 
 
-def test_it_fails_when_nothing_new_comes_and_says_where(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_tail_fails_if_no_record_arrives_and_names_the_topic(monkeypatch: pytest.MonkeyPatch) -> None:
     records = tail(monkeypatch, Silent)
     with pytest.raises(NothingCame, match=r"within 0\.02 s too few records were committed to results at here:1"):
         next(records.read(End(), follow=True, seconds=0.02))

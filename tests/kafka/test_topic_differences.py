@@ -29,7 +29,7 @@ def test_everything_differs() -> None:
     assert "kafka-configs --alter --entity-type topics --entity-name orders --add-config retention.ms=5" in lines[4]
 
 
-def test_more_copies_than_declared_are_as_good() -> None:
+def test_more_replicas_than_declared_are_no_difference() -> None:
     assert differences(TopicSpec("orders", 4, replication_factor=1), EXISTING) == ()
 
 

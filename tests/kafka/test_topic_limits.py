@@ -51,7 +51,7 @@ def admin(monkeypatch: pytest.MonkeyPatch) -> type[Admin]:
     return Admin
 
 
-def test_kafkas_own_defaults(admin: type[Admin]) -> None:
+def test_a_topic_with_kafka_s_defaults_has_kafka_s_limits(admin: type[Admin]) -> None:
     admin.answer = {"out": KAFKA_4}
     assert read_topic_limits(settings(), ["out", "gone"]) == {
         "out": TopicLimits("out", 1_048_588, 3_600_000, UNLIMITED, 1, partitions=1)
@@ -63,7 +63,7 @@ def test_the_brokers_time_has_no_limits(admin: type[Admin]) -> None:
     assert read_topic_limits(settings(), ["out"]) == {"out": TopicLimits("out", 1_048_588, partitions=1)}
 
 
-def test_a_producer_that_takes_less_than_the_topic_counts(admin: type[Admin]) -> None:
+def test_a_smaller_limit_of_the_producer_takes_precedence(admin: type[Admin]) -> None:
     admin.answer = {"out": {**KAFKA_4, "max.message.bytes": "99000000"}}
     assert read_topic_limits(settings(), ["out"])["out"].max_bytes == 4 * 1024 * 1024
     smaller = settings(**{"message.max.bytes": "500000"})
@@ -80,7 +80,7 @@ def test_without_the_right_to_see_configurations_topics_are_as_created(admin: ty
     assert limits.output("vote_counts").max_bytes == 2_097_152
 
 
-def test_an_outage_is_one(admin: type[Admin]) -> None:
+def test_an_outage_is_raised(admin: type[Admin]) -> None:
     admin.answer = KafkaUnavailable("gone")
     with pytest.raises(KafkaUnavailable):
         read_topic_limits(settings(), ["out"])

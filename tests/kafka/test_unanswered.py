@@ -52,7 +52,7 @@ def test_an_answer_is_returned() -> None:
     assert Admission(SETTINGS, 30.0).call(lambda seconds: seconds) == 2.0
 
 
-def test_the_names_of_topics_are_asked_for_like_that(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_unanswered_request_for_topic_names_reports_its_cause(monkeypatch: pytest.MonkeyPatch) -> None:
     admin = TopicAdmin(SETTINGS, 0.2)
     with pytest.raises(KafkaUnavailable, match=f"no answer from the broker: {CAUSE}"):
         admin.names()

@@ -147,7 +147,7 @@ RECORDS = st.lists(
 @pytest.mark.parametrize("name", OPERATORS)
 @settings(deadline=None, max_examples=60)
 @given(records=RECORDS)
-def test_it_gives_the_same(name: str, records: list[tuple[str, str, int, bool]]) -> None:
+def test_both_backends_give_the_same_results_and_rows(name: str, records: list[tuple[str, str, int, bool]]) -> None:
     with open_bench(Backend.IN_MEMORY) as memory, open_bench(Backend.PERSISTENT) as disk:
         one, other, now = OPERATORS[name](memory), OPERATORS[name](disk), 0
         for number, (side, key, step, commits) in enumerate(records):

@@ -45,7 +45,7 @@ def fired_at(driver: TestDriver) -> list[int]:
     return [output.value.amount for output in driver.outputs]
 
 
-def test_it_fires_at_the_next_end_and_is_set_again() -> None:
+def test_the_closing_timer_fires_at_the_next_end_and_is_set_again() -> None:
     driver = TestDriver(Ends(), CODECS)
     for timestamp in (250, 350, 460):
         driver.pipe(f"k{timestamp}", Number(f"{timestamp}", timestamp, 1))
@@ -53,7 +53,7 @@ def test_it_fires_at_the_next_end_and_is_set_again() -> None:
     assert driver.timers() == 1
 
 
-def test_it_fires_on_an_idle_topic() -> None:
+def test_the_closing_timer_fires_on_an_idle_topic() -> None:
     driver = TestDriver(Ends(), CODECS)
     driver.pipe("k", Number("e", 120, 1))
     assert driver.advance_wall_time(49) == []
@@ -62,7 +62,7 @@ def test_it_fires_on_an_idle_topic() -> None:
     assert driver.timers() == 0
 
 
-def test_it_is_set_again_after_a_wake_up_that_failed() -> None:
+def test_the_closing_timer_is_set_again_after_a_failure() -> None:
     driver = TestDriver(Ends(), CODECS)
     driver.pipe("k", Number("e", 120, -1))
     driver.pipe("k", Number("f", 230, 1))

@@ -29,7 +29,7 @@ def test_a_record_is_joined_with_the_current_row_that_it_names(bench: Bench) -> 
     assert join.process("order-2", Cell("nl"), 3) == [Result("order-2", Cell("nlNL"), 3)]
 
 
-def test_without_a_row_an_inner_join_gives_nothing_and_a_left_join_the_record_alone(bench: Bench) -> None:
+def test_without_a_row_an_inner_join_emits_nothing_and_a_left_join_emits_the_record(bench: Bench) -> None:
     table, inner = open_join(bench, Join.INNER)
     left = GlobalTableJoin(table, Join.LEFT, country_of, pair)
     table.update("nl", Cell("Netherlands"))

@@ -90,7 +90,7 @@ def test_the_default_retention_loses_no_session_at_the_moment_before_it_closes(b
     assert [r.value for r in sums.process("clock", Cell("x"), 6, 6).finals] == [Cell("ab")]
 
 
-def test_no_final_is_lost_or_given_twice_when_time_jumps_and_the_task_restarts(bench: Bench) -> None:
+def test_every_final_is_emitted_once_when_time_jumps_and_the_task_restarts(bench: Bench) -> None:
     sums = aggregate(bench, emission=Emission.BOTH)
     sums.process("b", Cell("x"), 0, 0)
     sums.process("a", Cell("y"), 0, 0)
@@ -102,7 +102,7 @@ def test_no_final_is_lost_or_given_twice_when_time_jumps_and_the_task_restarts(b
     assert sums.close(10**9) == []
 
 
-def test_a_session_that_is_still_open_is_not_given_with_those_that_close(bench: Bench) -> None:
+def test_an_open_session_is_not_emitted_with_those_that_close(bench: Bench) -> None:
     sums = aggregate(bench, emission=Emission.FINAL)
     sums.process("a", Cell("x"), 0, 0)
     sums.process("b", Cell("y"), 1, 1)
@@ -122,7 +122,7 @@ def test_the_next_close_is_that_of_the_earliest_open_session(bench: Bench) -> No
     assert sums.next_close() is None
 
 
-def test_after_an_early_look_the_next_close_is_that_of_the_session_as_it_has_grown(bench: Bench) -> None:
+def test_the_next_close_follows_a_session_that_has_grown(bench: Bench) -> None:
     sums = aggregate(bench, emission=Emission.FINAL)
     sums.process("a", Cell("x"), 0, 0)
     sums.process("a", Cell("y"), 9, 9)
@@ -151,7 +151,7 @@ def test_without_finals_nothing_ever_closes(bench: Bench) -> None:
 @pytest.mark.parametrize(
     ("closed", "window", "value"), [(Closed.MERGE, Window(0, 10), "ab"), (Closed.KEEP, Window(10, 10), "b")]
 )
-def test_a_closed_session_that_the_store_still_shows_is_merged_or_kept(
+def test_a_closed_session_that_is_still_in_the_store_is_merged_or_kept_as_configured(
     bench: Bench, closed: Closed, window: Window, value: str
 ) -> None:
     store = bench.open(SessionStore("s", Cell, retention_ms=1_000))
@@ -161,7 +161,7 @@ def test_a_closed_session_that_the_store_still_shows_is_merged_or_kept(
     assert sums.process("k", Cell("b"), 10, 16).updates[-1] == WindowResult("k", window, Cell(value), window.end)
 
 
-def test_a_session_that_is_just_not_closed_is_merged_either_way(bench: Bench) -> None:
+def test_a_session_is_always_merged_one_ms_before_its_close(bench: Bench) -> None:
     store = bench.open(SessionStore("s", Cell, retention_ms=1_000))
     sums = SessionAggregate(store, SESSIONS, empty, append, join_texts, closed=Closed.KEEP)
     sums.process("k", Cell("a"), 0, 0)
@@ -183,7 +183,7 @@ def test_a_store_that_keeps_less_than_gap_and_grace_is_refused() -> None:
     grace=st.integers(0, 8),
     records=st.lists(st.tuples(st.sampled_from("ab"), st.integers(-20, 20)), max_size=30),
 )
-def test_it_gives_what_a_list_of_sessions_gives(gap: int, grace: int, records: list[tuple[str, int]]) -> None:
+def test_the_results_equal_those_of_a_list_of_sessions(gap: int, grace: int, records: list[tuple[str, int]]) -> None:
     """The model never deletes a session, like a store with a long retention."""
     sessions = SessionWindows(gap, grace)
     model: dict[str, list[tuple[int, int, int]]] = {"a": [], "b": []}

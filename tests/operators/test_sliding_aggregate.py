@@ -42,7 +42,7 @@ FINALS = {0: [("12", 10)], 4: [("123", 14)], 5: [("1234", 15)], 10: [("12345", 2
 
 
 @pytest.mark.parametrize(("emission", "expected"), [(Emission.UPDATES, UPDATES), (Emission.FINAL, FINALS)])
-def test_the_windows_are_kafka_streams(
+def test_the_windows_are_those_of_kafka_streams(
     bench: Bench, emission: Emission, expected: dict[int, list[tuple[str, int]]]
 ) -> None:
     sums = aggregate(bench, SlidingWindows(10, grace_ms=5), emission)

@@ -91,7 +91,7 @@ def test_windows_and_sessions_take_the_same_folds(bench: Bench) -> None:
     assert merged.updates[-1].value == Cell("abc")
 
 
-def test_tables_take_the_part_that_subtracts(bench: Bench) -> None:
+def test_table_aggregates_use_the_subtractor(bench: Bench) -> None:
     fold = counting(Number)
     assert fold.subtract is not None
     votes: TableAggregate[Cell, Cell, Number] = TableAggregate(

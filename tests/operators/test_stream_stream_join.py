@@ -36,7 +36,7 @@ def join_on(bench: Bench, windows: JoinWindows, kind: Join) -> Joined:
 
 
 @pytest.mark.parametrize(("right", "meets"), [(96, False), (97, True), (105, True), (106, False)])
-def test_records_meet_up_to_both_bounds_whichever_comes_first(bench: Bench, right: int, meets: bool) -> None:
+def test_records_join_up_to_both_inclusive_bounds_in_any_order(bench: Bench, right: int, meets: bool) -> None:
     windows = JoinWindows(before_ms=3, after_ms=5, grace_ms=100)
     join = join_on(bench, windows, Join.INNER)
     join.on_left("k", Cell("a"), 100, 100)
@@ -73,7 +73,7 @@ def test_a_record_whose_window_has_closed_on_arrival_is_unmatched_at_once(bench:
     assert bool(join.on_left("k", Cell("a"), 100, now)) is alone
 
 
-def test_a_record_that_met_another_is_never_alone(bench: Bench) -> None:
+def test_a_matched_record_is_never_emitted_as_unmatched(bench: Bench) -> None:
     join = join_on(bench, JoinWindows(5, 5), Join.OUTER)
     join.on_left("k", Cell("a"), 10, 10)
     join.on_right("k", Cell("b"), 11, 11)
@@ -81,7 +81,7 @@ def test_a_record_that_met_another_is_never_alone(bench: Bench) -> None:
     assert join.release(1_000) == []
 
 
-def test_unmatched_records_come_by_time_left_first_then_key(bench: Bench) -> None:
+def test_unmatched_records_are_ordered_by_time_then_side_then_key(bench: Bench) -> None:
     join = join_on(bench, JoinWindows(0, 0), Join.OUTER)
     join.on_right("b", Cell("1"), 5, 5)
     join.on_left("c", Cell("2"), 5, 5)
@@ -129,7 +129,7 @@ def test_bad_declarations_name_the_store_and_the_remedy() -> None:
     kind=st.sampled_from(Join),
     records=st.lists(st.tuples(st.sampled_from("LR"), st.sampled_from("ab"), st.integers(-10, 10)), max_size=25),
 )
-def test_with_a_long_grace_it_gives_every_pair_once_and_the_others_alone(
+def test_a_join_with_a_long_grace_emits_every_pair_once_and_all_unmatched_records(
     before: int, after: int, kind: Join, records: list[tuple[str, str, int]]
 ) -> None:
     windows, now, came, got = JoinWindows(before, after, 10_000), 0, [], []
@@ -207,7 +207,7 @@ def alone(side: str, text: str) -> str:
     kind=st.sampled_from(Join),
     records=st.lists(st.tuples(st.sampled_from("LR"), st.sampled_from("ab"), st.integers(-14, 8)), max_size=25),
 )
-def test_with_any_grace_and_late_records_it_does_what_two_lists_do(
+def test_a_join_with_any_grace_and_late_records_behaves_like_two_lists(
     before: int, after: int, grace: int, kind: Join, records: list[tuple[str, str, int]]
 ) -> None:
     windows, now = JoinWindows(before, after, grace), 0

@@ -68,7 +68,7 @@ def test_records_of_one_key_and_time_are_all_kept_in_order(bench: Bench) -> None
     assert [r.value for r in join.release(15)] == [Cell("b-"), Cell("a-"), Cell("b-")]
 
 
-def test_an_idle_stream_is_moved_on_by_release(bench: Bench) -> None:
+def test_release_emits_the_buffered_records_of_an_idle_stream(bench: Bench) -> None:
     join: Joined = StreamTableJoin(open_versions(bench), Join.LEFT, pair, buffer=waiting(bench), grace_ms=5)
     join.process("k", Cell("a"), 20)
     assert join.release(24) == []
@@ -110,7 +110,7 @@ STEPS = st.lists(
 
 @settings(deadline=None, max_examples=150)
 @given(grace=st.integers(0, 8), steps=STEPS)
-def test_every_order_meets_the_price_of_its_time_as_known_when_it_is_released(
+def test_every_order_is_joined_with_the_price_of_its_time_as_of_its_release(
     grace: int, steps: list[tuple[str, str, int]]
 ) -> None:
     prices: dict[str, dict[int, Cell | None]] = {"a": {}, "b": {}}

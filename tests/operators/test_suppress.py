@@ -64,7 +64,7 @@ def test_a_byte_limit_evicts_the_oldest_only_above_it(bench: Bench) -> None:
     assert [r.key for r in suppress.process("b", None, Cell("11"), 3, 3)] == ["a"]
 
 
-def test_a_full_buffer_that_must_not_give_early_stops_and_names_itself(bench: Bench) -> None:
+def test_a_full_buffer_that_must_not_emit_early_stops_the_task_and_names_the_store(bench: Bench) -> None:
     suppress = Suppress(buffer(bench), UntilTimeLimit(1_000), max_records=1, when_full=WhenFull.SHUT_DOWN)
     suppress.process("a", None, Cell("1"), 1, 1)
     with pytest.raises(BufferFull, match=r"store held: 2 records .* raise the limit"):
@@ -114,7 +114,7 @@ def test_a_versioned_table_can_not_be_suppressed(bench: Bench) -> None:
     most=st.none() | st.integers(1, 3),
     updates=st.lists(st.tuples(st.sampled_from("abcd"), st.integers(-5, 8)), max_size=25),
 )
-def test_it_gives_what_a_dict_in_order_of_first_buffering_gives(
+def test_the_results_equal_those_of_a_dict_in_order_of_first_buffering(
     limit: int, most: int | None, updates: list[tuple[str, int]]
 ) -> None:
     held: dict[str, tuple[int, str, int]] = {}

@@ -51,7 +51,7 @@ def test_a_window_is_final_at_exactly_end_plus_grace(bench: Bench, now: int, fin
     assert counts.close(now) == []
 
 
-def test_finals_come_by_start_then_key_and_none_is_lost_when_time_jumps(bench: Bench) -> None:
+def test_finals_are_ordered_by_start_then_key_and_none_is_lost_when_time_jumps(bench: Bench) -> None:
     counts = aggregate(bench, tumbling(10, grace_ms=5), Emission.FINAL)
     for key, ts in (("b", 5), ("a", 1), ("b", 14), ("a", 12)):
         counts.process(key, Cell("x"), ts, ts)
@@ -70,21 +70,21 @@ def test_an_idle_close_moves_acceptance_too_so_that_nothing_is_final_twice(bench
     assert counts.close(50) == []
 
 
-def test_a_window_that_is_still_open_is_not_given_with_those_that_close(bench: Bench) -> None:
+def test_an_open_window_is_not_emitted_with_those_that_close(bench: Bench) -> None:
     counts = aggregate(bench, hopping(10, 5), Emission.FINAL)
     counts.process("k", Cell("a"), 7, 7)
     assert [r.window for r in counts.close(10)] == [Window(0, 10)]
     assert [r.window for r in counts.close(15)] == [Window(5, 15)]
 
 
-def test_both_gives_updates_and_finals(bench: Bench) -> None:
+def test_emission_both_emits_updates_and_finals(bench: Bench) -> None:
     counts = aggregate(bench, tumbling(10), Emission.BOTH)
     assert len(counts.process("k", Cell("a"), 5, 5).updates) == 1
     outcome = counts.process("k", Cell("b"), 10, 10)
     assert (len(outcome.updates), len(outcome.finals)) == (1, 1)
 
 
-def test_the_next_close_is_that_of_the_earliest_window_not_given_yet(bench: Bench) -> None:
+def test_the_next_close_is_that_of_the_earliest_window_not_emitted_yet(bench: Bench) -> None:
     counts = aggregate(bench, tumbling(10, grace_ms=5), Emission.FINAL)
     assert counts.next_close() is None
     counts.process("k", Cell("a"), 21, 21)
@@ -137,7 +137,7 @@ def test_a_store_that_keeps_less_than_size_and_grace_is_refused(bench: Bench) ->
     grace=st.integers(0, 10),
     records=st.lists(st.tuples(st.sampled_from("ab"), st.integers(-25, 30)), max_size=30),
 )
-def test_it_gives_what_folding_all_records_again_gives(
+def test_the_results_equal_a_fold_of_all_records(
     size: int, advance: int, grace: int, records: list[tuple[str, int]]
 ) -> None:
     """The model keeps every record. A window's final result has all records from before its close, and is sent once."""

@@ -68,7 +68,7 @@ def test_the_controller_runs_alone_until_a_snapshot_shows_the_broker_as_fenced(f
     assert snapshot_offset(data) == 8
 
 
-def test_a_controller_that_dies_is_reported_with_its_last_words(fake_java: MakeJava, data: Path) -> None:
+def test_a_controller_that_dies_is_reported_with_the_end_of_its_log(fake_java: MakeJava, data: Path) -> None:
     with pytest.raises(PlatformError, match="what the broker's last process left can't be recovered") as failed:
         fence_crashed_broker(fake_java("print('no quorum')"), ["kafka.Kafka"], data / "recovery.log", data)
     assert "no quorum" in failed.value.log_tail

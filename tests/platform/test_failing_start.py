@@ -26,7 +26,7 @@ def no_downloads(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setattr("forebay.platform.artifacts.registry_jar", lambda _: tmp_path / "registry.jar")
 
 
-def test_a_process_that_dies_is_reported_with_its_last_words(fake_java: MakeJava, tmp_path: Path) -> None:
+def test_a_process_that_dies_is_reported_with_the_end_of_its_log(fake_java: MakeJava, tmp_path: Path) -> None:
     fake_java(FORMATS_THEN_DIES)
     platform = Platform(tmp_path / "home")
     with pytest.raises(PlatformError, match=r"the broker ended while it started.*broker\.log") as failed:

@@ -46,7 +46,7 @@ def test_settings_of_a_file_may_have_comments_and_equal_signs(tmp_path: Path) ->
 
 
 @pytest.mark.parametrize(("text", "says"), [("a=1\nhello", "line 2: a setting is name=value"), (None, "can't be read")])
-def test_a_file_that_is_none_of_settings_is_refused(tmp_path: Path, text: str | None, says: str) -> None:
+def test_an_invalid_settings_file_is_refused(tmp_path: Path, text: str | None, says: str) -> None:
     file = tmp_path / "server.properties"
     if text is not None:
         file.write_text(text)

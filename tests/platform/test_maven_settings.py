@@ -25,7 +25,7 @@ def repositories(tmp_path: Path, covers: str, url: str) -> dict[str, str]:
     return remote_repositories(settings)
 
 
-def test_without_settings_central_is_asked(tmp_path: Path) -> None:
+def test_maven_central_is_used_without_settings(tmp_path: Path) -> None:
     assert remote_repositories(tmp_path / "none.xml") == {"central": MAVEN_CENTRAL_URL}
 
 
@@ -44,7 +44,7 @@ def test_environment_variables_in_the_mirrors_address(tmp_path: Path, monkeypatc
     assert repositories(tmp_path, "*", "https://${env.MIRROR}/m") == {"central": "https://mirror.test/m"}
 
 
-def test_jgos_repositories_are_asked_first(tmp_path: Path) -> None:
+def test_the_repositories_of_jgo_come_first(tmp_path: Path) -> None:
     (tmp_path / "jgo.conf").write_text("[repositories]\nown = http://own.test/m\n", encoding="utf-8")
     assert list(remote_repositories(tmp_path / "none.xml")) == ["own", "central"]
 
@@ -55,6 +55,6 @@ def test_broken_settings_are_named(tmp_path: Path) -> None:
         remote_repositories(tmp_path / "settings.xml")
 
 
-def test_the_local_repository_is_mavens(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_local_repository_is_that_of_maven(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("M2_REPO", "/data/m2")
     assert local_repository() == Path("/data/m2")

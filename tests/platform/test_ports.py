@@ -19,7 +19,7 @@ def test_a_free_port_can_be_listened_on_and_is_below_the_ephemeral_range() -> No
     assert is_free(port)
 
 
-def test_taken_ports_are_not_given_again(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_ports_that_are_taken_are_not_returned_again(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("forebay.platform.ports._CANDIDATES", range(20000, 20300))
     taken = frozenset(range(20000, 20299))
     monkeypatch.setattr("forebay.platform.ports._ATTEMPTS", 300)

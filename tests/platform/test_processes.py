@@ -78,7 +78,7 @@ def test_the_log_tail_is_the_last_twenty_lines(tmp_path: Path) -> None:
     assert process.log_tail(tmp_path / "none.log") == ""
 
 
-def test_a_java_that_is_gone_is_named(tmp_path: Path) -> None:
+def test_a_missing_java_is_named(tmp_path: Path) -> None:
     with pytest.raises(PlatformError, match=r"the broker can't be started with .*nothing"):
         process.spawn(tmp_path / "nothing", [], tmp_path / "log", "broker")
 

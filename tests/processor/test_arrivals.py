@@ -71,7 +71,7 @@ class Timeless(Seen):
         ctx.forward(f"{ctx.key}={event} at {ctx.timestamp}", timestamp=int(event))
 
 
-def test_a_record_of_a_global_table_moves_no_time() -> None:
+def test_a_record_of_a_global_table_does_not_advance_stream_time() -> None:
     engine = TaskEngine(
         Timeless(), replace(CODECS, timeless=frozenset({"b-table"})), MemoryTable(), EngineSettings("seen")
     )
@@ -96,6 +96,6 @@ def test_a_key_of_another_format_is_an_error() -> None:
     assert b"5 bytes are not a valid long" in (dict(error.headers)["error.message"] or b"")
 
 
-def test_headers_travel_where_they_are_given_on() -> None:
+def test_forwarded_headers_are_sent_with_the_output() -> None:
     (output,) = run(CODECS, [record("a-stream", b"k", b"5", headers=[("trace", b"1"), ("trace", None)])])
     assert output.headers == [("trace", b"1"), ("trace", None)]

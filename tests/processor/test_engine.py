@@ -158,7 +158,7 @@ def test_invalid_records_go_to_errors_unchanged(key: bytes | None, value: bytes 
     assert sums.stream_time == -1
 
 
-def test_a_failing_timer_leaves_an_error_and_fires_no_more() -> None:
+def test_a_failing_timer_is_reported_and_does_not_fire_again() -> None:
     sums = driver(Exploding())
     sums.pipe("a", Number("e1", 50, 7))
     assert sums.advance_wall_time(2_000) == []

@@ -19,7 +19,7 @@ def test_a_method_with_its_former_name_is_called(base: type, former: str, name: 
     assert getattr(totals, name)(None) == "called"
 
 
-def test_a_class_that_has_both_names_is_left_as_it_is() -> None:
+def test_a_class_with_both_names_is_not_changed() -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         totals: Any = type("Totals", (Processor,), {"opened": lambda _: "own", "init": lambda _: "init"})

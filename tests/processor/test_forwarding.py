@@ -59,7 +59,7 @@ def test_none_is_a_tombstone() -> None:
     assert output.value is None
 
 
-def test_an_unknown_target_is_an_error_that_names_those_there_are() -> None:
+def test_an_unknown_target_is_an_error_that_lists_the_known_targets() -> None:
     driven = driver()
     driven.pipe("nowhere", Number("e", 100, 0))
     assert "'third'" in driven.errors[0].headers["error.message"]
@@ -81,7 +81,7 @@ def test_a_refused_record_is_not_late_as_well() -> None:
     assert (len(driven.errors), driven.late) == (1, [])
 
 
-def test_the_tasks_own_timer_has_no_key() -> None:
+def test_a_timer_of_the_task_has_no_key() -> None:
     driven = driver()
     driven.pipe("timer", Number("e", 100, 0))
     outputs = driven.pipe("nothing", Number("f", 110, 0))

@@ -40,7 +40,7 @@ CASES = [(b"rubbish", "errors", "error.headers"), (b'["e1", 50, 13]', "late", "l
 
 
 @pytest.mark.parametrize(("value", "where", "header"), CASES)
-def test_the_record_is_reported_without_its_headers_and_says_so(value: bytes, where: str, header: str) -> None:
+def test_the_record_is_reported_without_its_headers_and_with_the_reason(value: bytes, where: str, header: str) -> None:
     result = run(Unreadable(0, b"a", value), GOOD)
     (record,) = getattr(result, where)
     assert (record.key, record.value) == (b"a", value)

@@ -41,7 +41,7 @@ def driver_of(processor: Processor[Number, Total]) -> TestDriver:
 @pytest.mark.parametrize(
     ("callback", "key"), [("process", b"a"), ("on_timer", b"a"), ("on_wall_clock", b""), ("nothing", None)]
 )
-def test_it_is_reported_as_late(callback: str, key: bytes | None) -> None:
+def test_a_late_record_error_in_any_callback_is_reported_as_late(callback: str, key: bytes | None) -> None:
     driver = driver_of(Late(callback))
     driver.pipe("a", Number("e1", 50, 1))
     driver.advance_wall_time(10)
@@ -51,7 +51,7 @@ def test_it_is_reported_as_late(callback: str, key: bytes | None) -> None:
     assert late == (set() if key is None else {(key, "7")})
 
 
-def test_what_comes_next_is_not_late() -> None:
+def test_the_next_record_is_not_late() -> None:
     driver = driver_of(Late("on_timer"))
     driver.pipe("a", Number("e1", 50, 1))
     driver.pipe("b", Number("e2", 1_000, 1))

@@ -66,7 +66,7 @@ def test_150_000_ids_in_30_seconds_of_one_batch_fit_the_changelog() -> None:
     assert known(load_dedupe(table, RETENTION), ids, 1_100_000) == len(ids)
 
 
-def test_all_rows_of_a_bucket_go_when_it_expires() -> None:
+def test_all_rows_of_a_bucket_are_deleted_when_it_expires() -> None:
     dedupe, table = Dedupe(RETENTION), MemoryTable()
     for name in names(2 * IDS_PER_ROW + 1):
         dedupe.add(dedupe.digest(name), 0)
@@ -87,7 +87,7 @@ def test_rows_of_several_tasks_joined_in_one_stay_bounded() -> None:
     assert len(load_dedupe(table, RETENTION)) == 8 * 40_000
 
 
-def test_rows_of_an_earlier_release_load_and_are_cut_when_tasks_are_joined() -> None:
+def test_rows_of_an_earlier_release_load_and_are_split_when_tasks_are_merged() -> None:
     ids = names(120_000)
     tables = [MemoryTable(), MemoryTable()]
     tables[0].apply(old_rows(ids[:60_000], 5, 7), b"t")
@@ -110,7 +110,7 @@ def test_after_a_change_of_the_retention_repetitions_are_recognized_for_the_new_
     assert known(dedupe, ids, at + retention_ms + retention_ms // 10 + RETENTION // 10) == 0
 
 
-def test_a_shorter_retention_lets_go_of_what_is_past_it() -> None:
+def test_a_shorter_retention_deletes_older_ids() -> None:
     at = 1_735_689_600_000
     table = fill_table(RETENTION, names(1_000), at)
     dedupe = load_dedupe(table, 6_000)
@@ -119,7 +119,7 @@ def test_a_shorter_retention_lets_go_of_what_is_past_it() -> None:
     assert (len(dedupe), len(table)) == (1, 1)
 
 
-def test_a_retention_of_0_lets_go_of_all_ids() -> None:
+def test_a_retention_of_0_deletes_all_ids() -> None:
     table = fill_table(RETENTION, names(1_000), 1_000)
     dedupe = load_dedupe(table, 0)
     commit(dedupe, table, 2)

@@ -89,7 +89,7 @@ CONTRACT = Schema(
 )
 
 
-def test_a_record_that_refuses_its_own_values_goes_to_errors() -> None:
+def test_a_record_whose_constructor_raises_goes_to_errors() -> None:
     schemas = LocalSchemas()
     codec = AvroCodec(Even, schemas.register(CONTRACT), schemas)
     sums = TestDriver(Sum(), Codecs({"numbers": codec}, CODECS.stores, CODECS.outputs))

@@ -27,7 +27,7 @@ class PlainSums(Processor[Plain, Total]):
         self.totals.put(ctx.key, Total(known.amount + event.amount, known.count + 1))
 
 
-def test_equal_records_without_ids_all_count() -> None:
+def test_equal_records_without_ids_are_not_dropped() -> None:
     sums = TestDriver(PlainSums(), Codecs({TOPIC: JsonCodec(Plain)}, CODECS.stores, CODECS.outputs))
     for _ in range(3):
         sums.pipe("a", Plain(50, 7))

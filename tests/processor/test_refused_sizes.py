@@ -105,7 +105,7 @@ REFUSED: list[tuple[str, bytes, bytes, Headers, tuple[int, int, int], set[str]]]
 
 
 @pytest.mark.parametrize(("key", "value", "headers", "kept", "said"), [case[1:] for case in REFUSED])
-def test_a_report_that_is_too_large_is_shortened_and_says_so(
+def test_an_error_record_that_is_too_large_is_shortened_with_a_note(
     key: bytes, value: bytes, headers: Headers, kept: tuple[int, int, int], said: set[str]
 ) -> None:
     sums = driver()
@@ -120,7 +120,7 @@ def test_a_report_that_is_too_large_is_shortened_and_says_so(
     assert size <= 5_000
 
 
-def test_a_late_record_that_is_too_large_is_shortened_and_says_where_it_is() -> None:
+def test_a_late_record_that_is_too_large_is_shortened_and_names_its_offset() -> None:
     class Late(Sum):
         def process(self, event: Number, ctx: Context[Total]) -> None:
             ctx.late(5)
@@ -136,7 +136,7 @@ def test_a_late_record_that_is_too_large_is_shortened_and_says_where_it_is() -> 
     )
 
 
-def test_an_errors_text_is_no_longer_than_it_need_be() -> None:
+def test_the_length_of_error_messages_is_bounded() -> None:
     sums = driver()
     sums.pipe_bytes(b"a", b"no number but " + b"x" * 4_000)
     assert len(sums.errors[0].headers["error.message"]) < 2_100

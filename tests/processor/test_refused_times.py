@@ -116,7 +116,9 @@ def test_a_row_whose_own_time_can_not_be_written_goes_to_errors(at: int, said: s
 
 @pytest.mark.parametrize("amount", [13, -1])
 @pytest.mark.parametrize("sent_at", [0, CLOCK + HOUR + 1])
-def test_a_report_gets_the_clocks_time_where_its_own_can_not_be_kept(amount: int, sent_at: int) -> None:
+def test_an_error_or_late_record_gets_the_current_time_if_its_timestamp_is_not_accepted(
+    amount: int, sent_at: int
+) -> None:
     result = run(At(e=0), event(amount, sent_at=sent_at))
     (record,) = result.errors + result.late
     headers = dict(record.headers)

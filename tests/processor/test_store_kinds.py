@@ -31,7 +31,7 @@ def test_an_entry_expires_after_its_time_to_live_in_stream_time() -> None:
     assert driver.pipe("a", Number("e4", 298, 1))[0].value == Total(1, 1)
 
 
-def test_expired_rows_leave_the_table() -> None:
+def test_expired_rows_are_deleted_from_the_table() -> None:
     driver = TestDriver(Recent(), CODECS)
     for number in range(20):
         driver.pipe(f"k{number}", Number(f"e{number}", number, 1))

@@ -38,7 +38,7 @@ def test_in_a_job_a_timer_that_fires_before_a_record_is_found_too() -> None:
     assert task.totals() == {"bad": Total(1, 1), "good": Total(2, 1)}
 
 
-def test_the_driver_shows_what_a_job_does() -> None:
+def test_the_test_driver_behaves_like_a_job() -> None:
     sums = TestDriver(Spoiling(), CODECS, service="sums")
     sums.pipe("a", Number("e1", 10, 13))
     sums.pipe("bad", Number("e2", 10, 1))

@@ -66,7 +66,7 @@ def test_the_batch_stops_and_no_record_is_blamed(row: bytes, codec: JsonCodec | 
     assert isinstance(caught.value, Unavailable)
 
 
-def test_a_timer_that_meets_such_a_row_is_not_used_up() -> None:
+def test_a_timer_that_reads_an_unreadable_row_fires_again() -> None:
     held = table(RUBBISH)
     task = engine(held)
     with pytest.raises(StateUnreadable):

@@ -100,7 +100,7 @@ def test_windows_and_times_are_shown(changelogs: dict[str, list[Record]], store:
     assert any(times <= entry.keys() for entry in entries)
 
 
-def test_a_changelog_that_two_services_may_have_is_the_one_s_of_its_name() -> None:
+def test_a_changelog_that_two_services_declare_belongs_to_the_service_in_its_name() -> None:
     other = Service(
         name="other",
         summary="another",

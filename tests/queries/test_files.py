@@ -69,9 +69,7 @@ def test_it_starts_over_if_resuming_would_be_wrong(why: str, file: Path) -> None
     assert (again.begins, again.batch, again.row_count) == ({}, -1, 0)
 
 
-def test_a_long_way_behind_rows_are_not_held_in_memory_but_seen_whole(
-    file: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_replica_far_behind_does_not_buffer_rows_in_memory(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(replicas, "_AT_ONCE", 10)
     task = WrittenTask(0, open_replica(file))
     topic = next(topic for topic in task.replica.topics if topic.endswith("plain-changelog"))

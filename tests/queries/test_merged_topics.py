@@ -94,7 +94,7 @@ def offsets_of(batch: Any) -> list[tuple[str, int]] | None:
     return None if batch is None else [(record.topic(), record.offset()) for record in batch]
 
 
-def test_the_smallest_timestamp_comes_first_and_an_unread_partition_is_waited_for(
+def test_records_are_merged_by_timestamp_after_waiting_for_unread_partitions(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     first = [Polled("a", 0, 10), Polled("a", 1, 30)]
@@ -131,7 +131,7 @@ def test_a_partition_far_ahead_is_paused_until_others_catch_up(monkeypatch: pyte
 
 
 @pytest.mark.parametrize(("from_beginning", "offset"), [(True, OFFSET_BEGINNING), (False, 42)])
-def test_only_committed_records_are_read_from_where_it_is_wanted(
+def test_only_committed_records_are_read_from_the_requested_offset(
     monkeypatch: pytest.MonkeyPatch, from_beginning: bool, offset: int
 ) -> None:
     consumer = FakeConsumer()
@@ -150,7 +150,7 @@ def test_a_topic_that_does_not_exist_is_reported_and_the_consumer_closed(monkeyp
 
 
 @pytest.mark.parametrize("code", [KafkaError._AUTO_OFFSET_RESET, KafkaError.UNKNOWN_TOPIC_OR_PART])
-def test_a_topic_that_gives_nothing_more_ends_the_answer(monkeypatch: pytest.MonkeyPatch, code: int) -> None:
+def test_a_topic_that_can_not_be_followed_any_more_ends_the_answer(monkeypatch: pytest.MonkeyPatch, code: int) -> None:
     topics = iter(follow(monkeypatch, FakeConsumer([end("a"), end("b")], [Polled("a", 0, 0, code)])))
     with pytest.raises(Unavailable, match="a-0 can't be followed any more"):
         next(topics)

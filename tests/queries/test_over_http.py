@@ -137,7 +137,7 @@ def test_a_read_waits_for_an_offset(url: str, task: WrittenTask, job: JobStores)
     assert answers[0][0] == 200
 
 
-def test_changes_are_pushed_behind_the_rows(url: str, task: WrittenTask, job: JobStores) -> None:
+def test_changes_are_pushed_after_the_rows(url: str, task: WrittenTask, job: JobStores) -> None:
     task.store("plain").put("a", Cell("1"))
     task.publish()
     with urlopen(f"{url}/changes/plain?begin=snapshot", timeout=10) as response:
@@ -154,7 +154,7 @@ def test_changes_are_pushed_behind_the_rows(url: str, task: WrittenTask, job: Jo
     assert job.subscribers == 0
 
 
-def test_a_client_that_left_is_noticed_without_any_change(url: str, task: WrittenTask, job: JobStores) -> None:
+def test_a_disconnected_client_is_detected_without_any_change(url: str, task: WrittenTask, job: JobStores) -> None:
     left = threading.Event()
     leave = job.unsubscribe
     job.unsubscribe = lambda subscription: (leave(subscription), left.set())  # type: ignore[method-assign,assignment,func-returns-value]
@@ -170,7 +170,7 @@ def test_a_request_is_decoded_part_by_part() -> None:
     )
 
 
-def test_an_answer_of_pieces_is_sent_piece_by_piece() -> None:
+def test_a_streamed_answer_is_sent_piece_by_piece() -> None:
     go_on = threading.Event()
 
     def pieces() -> Iterator[bytes]:

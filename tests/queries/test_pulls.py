@@ -90,7 +90,7 @@ def test_an_entry_expires_by_the_tasks_time(tasks: list[WrittenTask], job: JobSt
     assert job.scan("expiring", Bounds(), 1).entries == []
 
 
-def test_reading_uses_nothing_up(tasks: list[WrittenTask], job: JobStores) -> None:
+def test_a_query_does_not_count_as_use_of_an_lru_entry(tasks: list[WrittenTask], job: JobStores) -> None:
     recent = tasks[0].store("recent")
     recent.put("old", Cell("1"))
     recent.put("new", Cell("2"))
@@ -185,7 +185,7 @@ def test_meaningless_values_are_refused(
         job.scan(store, bounds, 1)
 
 
-def test_a_key_takes_other_bounds_than_all_keys(tasks: list[WrittenTask], job: JobStores) -> None:
+def test_a_query_of_a_key_refuses_the_bounds_of_a_scan(tasks: list[WrittenTask], job: JobStores) -> None:
     publish(tasks)
     with pytest.raises(WrongQuery, match="a query of a key does not have the parameter after; it takes no bounds"):
         job.get("plain", "k", Bounds(after="a"), 1)
@@ -193,7 +193,7 @@ def test_a_key_takes_other_bounds_than_all_keys(tasks: list[WrittenTask], job: J
         job.get("versions", "k", Bounds(as_of=1, time_to=2), 1)
 
 
-def test_an_unknown_store_is_answered_with_those_there_are(tasks: list[WrittenTask], job: JobStores) -> None:
+def test_an_unknown_store_is_refused_with_the_known_stores(tasks: list[WrittenTask], job: JobStores) -> None:
     publish(tasks)
     with pytest.raises(UnknownStore, match="no store 'plane': choose from plain, stamped"):
         job.get("plane", "k", Bounds(), 1)

@@ -65,7 +65,7 @@ def test_health_and_metrics_are_open(url: str, path: str) -> None:
     assert ask(f"{url}{path}")[0] == 200
 
 
-def test_the_refusal_says_what_to_send() -> None:
+def test_the_refusal_names_the_required_header() -> None:
     answer = Gate(TOKEN.encode()).refusal(Request(("stores",)))
     assert answer is not None
     assert isinstance(answer.body, bytes)

@@ -127,7 +127,7 @@ def test_pages_follow_each_other(url: str, store: str) -> None:
 
 
 @pytest.mark.parametrize("store", KEYS)
-def test_each_entry_says_how_a_url_has_its_key(url: str, store: str) -> None:
+def test_each_entry_contains_its_key_as_text_for_urls(url: str, store: str) -> None:
     for entry in get(f"{url}/stores/{store}")[1]["entries"]:
         assert get(f"{url}/stores/{store}/{quote(entry['key_text'], safe='')}")[1]["entries"] == [entry]
 
@@ -143,7 +143,7 @@ def test_ranges_of_windows_and_sessions_take_typed_keys(url: str, store: str) ->
     assert shown_keys(get(f"{url}/stores/{store}?from=0&to=9")[1]) == [4]
 
 
-def test_prefixes_are_of_texts_and_uuids(url: str) -> None:
+def test_only_texts_and_uuids_can_be_queried_by_prefix(url: str) -> None:
     assert shown_keys(get(f"{url}/stores/ids?prefix={str(IDS[2])[:2]}")[1]) == [str(IDS[2])]
     assert shown_keys(get(f"{url}/stores/numbers?prefix=%22own%22")[1]) == ["own text"]
     status, content = get(f"{url}/stores/numbers?prefix=1")

@@ -62,7 +62,7 @@ def test_a_gap_stops_the_job_and_the_message_names_what_accepts_it() -> None:
         bench.run()
 
 
-def test_a_broker_that_can_t_say_where_the_gap_ends_is_asked_again(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_end_of_a_gap_is_looked_up_again_after_a_broker_error(monkeypatch: pytest.MonkeyPatch) -> None:
     bench = job_with_a_gap()
 
     def refuse(*_: object) -> tuple[int, int]:
@@ -99,7 +99,7 @@ def test_a_gap_of_another_name_is_not_accepted(text: str) -> None:
         bench.run()
 
 
-def test_a_gap_without_records_behind_it_is_committed_and_not_met_again() -> None:
+def test_skipping_a_gap_at_the_end_of_a_partition_is_committed() -> None:
     bench = job_with_a_gap(unread_after_it=0)
     bench.accept(TOPIC)
     bench.run()
@@ -110,7 +110,7 @@ def test_a_gap_without_records_behind_it_is_committed_and_not_met_again() -> Non
     assert bench.outputs()[-1] == ("a", Total(1 + 2 + 32, 3))
 
 
-def test_a_gap_that_a_running_job_meets_has_it_open_the_group_again() -> None:
+def test_a_gap_found_while_the_job_runs_reopens_the_group() -> None:
     bench = job_with_a_gap(unread_after_it=1)
     bench.accept(TOPIC)
     bench.run()

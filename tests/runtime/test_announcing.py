@@ -98,7 +98,7 @@ def test_the_end_of_a_lease_is_announced(announcer: Announcer) -> None:
     assert announcer.is_due(TaskTime(10, caught_up=True, done=4))
 
 
-def test_after_a_start_it_is_announced_again(announcer: Announcer) -> None:
+def test_a_task_announces_its_time_again_after_a_restart(announcer: Announcer) -> None:
     announcer.forget()
     assert announcer.is_due(TaskTime(10))
     announcer.note_announcement(TaskTime(10))

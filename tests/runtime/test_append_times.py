@@ -23,7 +23,7 @@ class Stamped(Record):
         return APPEND_TIME, self.timestamp_
 
 
-def test_a_record_came_after_the_last_moment_at_which_the_partition_ended_before_it() -> None:
+def test_a_record_was_appended_after_the_last_poll_whose_end_did_not_include_it() -> None:
     log = EndLog()
     log.observe(5, 10.0, is_read=True)
     log.observe(5, 20.0, is_read=True)
@@ -31,7 +31,7 @@ def test_a_record_came_after_the_last_moment_at_which_the_partition_ended_before
     assert [log.appended_after(offset) for offset in (5, 7, 8, 9)] == [20.0, 20.0, 21.0, 21.0]
 
 
-def test_an_end_that_does_not_change_says_nothing_while_the_client_may_not_fetch() -> None:
+def test_an_unchanged_end_is_ignored_while_the_client_may_not_be_fetching() -> None:
     log = EndLog()
     log.observe(5, 10.0, is_read=False)
     log.observe(5, 20.0, is_read=False)
@@ -45,7 +45,7 @@ def test_records_that_may_precede_the_reader_are_not_counted() -> None:
     assert log.appended_after(4) is None
 
 
-def test_in_a_long_backlog_records_never_seem_to_be_younger_than_they_are() -> None:
+def test_the_age_of_records_in_a_long_backlog_is_never_underestimated() -> None:
     log = EndLog()
     for number in range(10_000):
         log.observe(number, float(number), is_read=False)
@@ -65,7 +65,7 @@ def test_event_time_does_not_change_the_append_time(partitions: int) -> None:
     assert item.append_times(item.ready(9), 101.0, 3 * HOUR_MS) == [100.0] * 3
 
 
-def test_a_topic_with_log_append_time_says_when_its_records_were_appended() -> None:
+def test_append_times_are_the_timestamps_of_a_topic_with_log_append_time() -> None:
     part = InputPartition("orders", 0, 1, 0)
     part.take(Stamped(("orders", 0), 0, b"k", b"v", 5_000, None, None, 0), 0)
     item = TaskInput([part])
@@ -87,7 +87,7 @@ def latency_figures(part: int, ms: int, delay_ms: int) -> TaskFigures:
     return TaskFigures(part, 0, latencies=counts[0], latency_ms=ms, delays=counts[1], delay_ms=delay_ms)
 
 
-def test_the_latency_of_a_job_is_the_sum_of_its_sub_topologies_and_its_delay_is_not() -> None:
+def test_a_job_s_latency_is_the_sum_over_its_sub_topologies_but_its_delay_is_not() -> None:
     registry, latencies, delays = CollectorRegistry(), Latencies("sums", lambda: 0.0), EventTimeDelays("sums")
     for collector in (latencies, delays):
         registry.register(collector)

@@ -145,7 +145,7 @@ class TasksBench(GroupBench):
 @pytest.mark.parametrize("place", [0, 20, COUNT - 1])
 @pytest.mark.parametrize("sends", [(), ("onward",)])
 @pytest.mark.parametrize("how", ["logic", "encoding a row"])
-def test_only_that_record_goes_to_errors(
+def test_only_the_record_that_exhausts_memory_goes_to_errors(
     how: str, sends: tuple[str, ...], place: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     processor: type[Sum] = Hungry

@@ -102,7 +102,9 @@ def settle(bench: GroupBench) -> int:
 
 @pytest.mark.parametrize("case", CASES)
 @pytest.mark.parametrize("place", [0, 7, 39])
-def test_only_that_record_goes_to_errors(case: str, place: int, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_only_the_record_that_exhausts_memory_goes_to_errors(
+    case: str, place: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
     processor, changed = CASES[case]
     monkeypatch.setattr("tests.runtime.group_bench.CODECS", changed)
     bench = GroupBench(processor)
@@ -158,7 +160,7 @@ def test_a_punctuation_is_blamed_as_a_record_is() -> None:
     assert {dict(error.headers_ or [])["error.timer"] for error in bench.errors()} == {b"wall clock"}
 
 
-def test_the_driver_of_tests_blames_it_too() -> None:
+def test_the_test_driver_also_sends_such_a_record_to_errors() -> None:
     sums = TestDriver(Process(), CODECS, service="sums")
     assert sums.pipe("a", Number("e1", 1, POISON)) == []
     (error,) = sums.errors

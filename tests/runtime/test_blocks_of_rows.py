@@ -31,12 +31,12 @@ def plain() -> list[bytes]:
 
 
 @pytest.mark.skipif(native_codec() is None, reason="there is no native code here")
-def test_native_code_does_it_where_it_is() -> None:
+def test_native_code_encodes_all_blocks_if_it_is_available() -> None:
     assert None not in [stateformat._encode_rows(block) for block in BLOCKS]
 
 
 @pytest.mark.parametrize("number", range(len(BLOCKS)))
-def test_both_write_the_same_bytes_and_read_them(number: int, plain: list[bytes]) -> None:
+def test_native_code_and_fastavro_write_the_same_bytes_and_read_them(number: int, plain: list[bytes]) -> None:
     written = plain[number]
     assert list(decode_block(written)) == BLOCKS[number]
     assert encode_block(BLOCKS[number]) == written
@@ -48,7 +48,7 @@ def test_an_array_in_parts_with_sizes_is_read() -> None:
 
 
 @pytest.mark.parametrize("cut", [0, 1, 5, 40, 1_000])
-def test_a_block_that_is_cut_off_is_refused(cut: int) -> None:
+def test_a_truncated_block_is_refused(cut: int) -> None:
     with pytest.raises((EOFError, IndexError, ValueError)):
         decode_block(encode_block(MANY)[:cut])
 

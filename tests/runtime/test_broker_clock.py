@@ -93,7 +93,7 @@ def test_it_asks_once_a_minute() -> None:
     assert world.asked == 2
 
 
-def test_while_the_brokers_time_is_not_known_its_own_clock_counts() -> None:
+def test_a_worker_uses_its_local_clock_until_the_broker_s_time_is_known() -> None:
     world = World(off_ms=2 * HOUR)
     world.is_known = False
     world.clock.look()
@@ -117,7 +117,7 @@ class Punctuates(Sum):
 
 
 @pytest.mark.parametrize("jump_ms", [25 * HOUR, -25 * HOUR])
-def test_punctuation_goes_by_a_steady_clock(jump_ms: int, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_punctuation_uses_a_monotonic_clock(jump_ms: int, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(Punctuates, "calls", 0)
     bench = GroupBench(Punctuates, max_future_ms=1 << 50)
     wall = bench.wall_clock
@@ -134,7 +134,7 @@ def test_punctuation_goes_by_a_steady_clock(jump_ms: int, monkeypatch: pytest.Mo
         assert Punctuates.calls <= 2 * number + 1
 
 
-def test_a_worker_whose_clock_is_behind_is_heard_after_one_that_is_right() -> None:
+def test_reports_of_a_worker_whose_clock_is_behind_are_not_ignored() -> None:
     metrics = JobMetrics("svc")
     assert metrics.observe([TaskFigures(0, 0, opened=NOW, at=NOW, worker=1)])
     behind = NOW - 2 * HOUR
@@ -142,7 +142,7 @@ def test_a_worker_whose_clock_is_behind_is_heard_after_one_that_is_right() -> No
     assert not metrics.observe([TaskFigures(0, 0, opened=behind, at=behind + 1, worker=2)])
 
 
-def test_records_are_judged_by_the_time_that_the_group_is_given() -> None:
+def test_the_limit_for_future_timestamps_uses_the_clock_of_the_group() -> None:
     codecs: Codecs = CODECS
     sums = TestDriver(Sum(), codecs, service="sums", clock=NOW)
     assert sums.pipe("a", Number("e1", NOW + HOUR, 1))

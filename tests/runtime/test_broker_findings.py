@@ -125,7 +125,7 @@ def test_a_topic_that_does_not_fit_is_named_with_the_command(
     assert "\n" not in finding.text
 
 
-def test_topics_with_the_same_trouble_share_a_line() -> None:
+def test_topics_with_the_same_problem_are_reported_in_one_line() -> None:
     described = {
         name: replace(topic, config={**topic.config, "message.timestamp.type": "LogAppendTime"})
         for name, topic in topics().items()
@@ -183,12 +183,12 @@ def test_without_the_right_to_see_configurations_the_start_continues(
     assert all(message.startswith("can't check whether the settings of ") for message in caplog.messages)
 
 
-def test_a_jobs_own_settings_count() -> None:
+def test_the_requirements_depend_on_the_job_s_settings() -> None:
     assert needs_of({}) == replace(NEEDS, transaction_timeout_ms=60_000)
     assert needs_of({"transaction_timeout_ms": 5, "max_future_ms": 7}) == Needs(5, 7, 1_000_000)
 
 
-def test_changelogs_that_forget_deletes_within_a_day_are_warned_about() -> None:
+def test_a_changelog_with_a_delete_retention_below_one_day_causes_a_warning() -> None:
     assert topics()[STORE].config["delete.retention.ms"] == "86400000"
     (finding,) = found_in(changed_topics(STORE, delete_retention_ms="3600000"))
     assert not finding.fatal

@@ -131,7 +131,7 @@ def test_a_recreated_output_changes_no_lease(planner: LeasePlanner, broker: Brok
     assert planner.topics() == before
 
 
-def test_while_the_broker_is_away_nothing_is_known_of_the_topics(planner: LeasePlanner, broker: Broker) -> None:
+def test_the_topics_are_unknown_while_the_broker_is_unavailable(planner: LeasePlanner, broker: Broker) -> None:
     broker.failure = Unavailable("the broker is away")
     assert planner.topics() is None
 
@@ -195,7 +195,7 @@ class Drive:
         return list(self.control.ended)
 
 
-def test_leases_end_whose_topics_have_changed_and_others_follow() -> None:
+def test_leases_whose_topics_have_changed_end_and_new_leases_follow() -> None:
     drive = Drive("before")
     drive.step()
     drive.runner.compare_topics("now")
@@ -205,7 +205,7 @@ def test_leases_end_whose_topics_have_changed_and_others_follow() -> None:
     assert drive.step() == [], "the next leases have other topics"
 
 
-def test_others_follow_also_after_executors_were_gone() -> None:
+def test_new_leases_follow_changed_topics_even_after_executors_were_lost() -> None:
     drive = Drive("before")
     drive.runner.rebalance(is_followed=False)
     drive.runner._on_batch(SimpleNamespace(collect=list), 1)  # type: ignore[arg-type]
@@ -223,7 +223,7 @@ def test_leases_with_the_same_topics_or_of_a_worker_that_does_not_report_them_la
 
 
 @pytest.mark.parametrize(("topics", "ended"), [("now", [(100, True)]), ("", [])])
-def test_a_job_with_ends_ends_leases_that_an_earlier_run_planned_without(
+def test_a_job_with_end_offsets_ends_leases_that_were_planned_without_them(
     topics: str, ended: list[tuple[int, bool]]
 ) -> None:
     drive = Drive(topics, Trigger.AVAILABLE_NOW)

@@ -69,7 +69,7 @@ def test_a_task_resumes_at_its_last_position(broker: Broker) -> None:
     assert second.position is None
 
 
-def test_rows_that_begin_with_their_time_get_the_record_s(broker: Broker) -> None:
+def test_stamped_rows_get_the_timestamp_of_their_record(broker: Broker) -> None:
     put(broker, 0, b"ann", b"1", timestamp=77)
     put(broker, 0, b"bob", None, timestamp=78)
     first, _ = read(broker, {"users": RowValue.STAMPED})
@@ -77,9 +77,7 @@ def test_rows_that_begin_with_their_time_get_the_record_s(broker: Broker) -> Non
 
 
 @pytest.mark.parametrize("piece", [1, 2, 3, 100])
-def test_rows_come_in_pieces_and_their_rest_at_the_end(
-    broker: Broker, monkeypatch: pytest.MonkeyPatch, piece: int
-) -> None:
+def test_rows_that_are_read_in_pieces_are_complete(broker: Broker, monkeypatch: pytest.MonkeyPatch, piece: int) -> None:
     for module in (reading, readers):
         monkeypatch.setattr(module, "FETCH", piece)
     chosen, expected = random.Random(piece), dict[bytes, bytes]()
@@ -95,6 +93,6 @@ def test_rows_come_in_pieces_and_their_rest_at_the_end(
     assert rows_of(first) == expected
 
 
-def test_a_changelog_that_does_not_reach_back_stops_the_start(broker: Broker) -> None:
+def test_a_changelog_that_lacks_the_required_offset_stops_the_start(broker: Broker) -> None:
     with pytest.raises(StateConflict, match=f"the changelog {STORE}-0 does not reach back to offset 5"):
         read(broker, **{STORE: 5})

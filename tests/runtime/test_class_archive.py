@@ -13,7 +13,7 @@ from forebay.runtime.driver import class_archive
 NOISE = "[1.0s][warning][cds] Skipping some/Class: Not linked\n"
 
 
-def test_output_of_java_after_a_failure_is_not_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_archive_of_a_failed_java_process_is_deleted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def fails(command: list[str], **_: Any) -> subprocess.CompletedProcess[str]:
         Path(command[-1]).write_bytes(b"half of the classes")
         return subprocess.CompletedProcess(command, 1, "", f"{NOISE}StreamingQueryException: of the query\n{NOISE}")

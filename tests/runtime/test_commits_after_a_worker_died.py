@@ -33,7 +33,7 @@ def limits(source: RegisteredSource) -> tuple[int, int]:
     return limits.max_records, limits.max_bytes
 
 
-def test_they_are_halved_and_grow_again_by_a_new_query(source: RegisteredSource) -> None:
+def test_commit_limits_are_halved_and_doubled_again_by_a_new_query(source: RegisteredSource) -> None:
     source.shrink_commits()
     assert limits(source) == (25_000, 500_000)
     intervals = 0
@@ -46,5 +46,5 @@ def test_they_are_halved_and_grow_again_by_a_new_query(source: RegisteredSource)
     assert limits(source) == (50_000, 1_000_000)
 
 
-def test_a_query_that_has_its_limits_is_not_started_again(source: RegisteredSource) -> None:
+def test_a_query_with_its_full_commit_limits_is_not_restarted(source: RegisteredSource) -> None:
     assert not any(source.may_grow() for _ in range(100))

@@ -24,22 +24,22 @@ def test_a_task_that_never_committed_has_no_position() -> None:
     assert complete_tail("app-0-0", tail(None), None, HERE, restore=False) is None
 
 
-def test_the_changelogs_know_better_than_the_snapshot() -> None:
+def test_the_position_in_the_changelogs_takes_precedence_over_the_snapshot() -> None:
     assert complete_tail("app-0-0", tail(TaskPosition(HERE, 9)), TaskPosition(HERE, 7), HERE, False) == TaskPosition(
         HERE, 9
     )
 
 
-def test_without_commits_since_the_snapshot_is_the_truth() -> None:
+def test_the_position_of_the_snapshot_is_used_if_no_commit_followed_it() -> None:
     assert complete_tail("app-0-0", tail(None, rows=3), TaskPosition(HERE, 7), HERE, False) == TaskPosition(HERE, 7)
 
 
-def test_commits_of_another_checkpoint_are_not_gone_on_from() -> None:
+def test_commits_of_another_checkpoint_stop_the_job() -> None:
     with pytest.raises(StateConflict, match=r"app-0-0: .* belongs to checkpoint c2, but checkpoint c1 is running"):
         complete_tail("app-0-0", tail(TaskPosition(OTHER, 9)), TaskPosition(HERE, 7), HERE, restore=False)
 
 
-def test_a_restore_resumes_from_them() -> None:
+def test_a_restore_resumes_from_the_commits_of_another_checkpoint() -> None:
     assert complete_tail("app-0-0", tail(TaskPosition(OTHER, 9)), None, HERE, restore=True) == TaskPosition(OTHER, 9)
 
 

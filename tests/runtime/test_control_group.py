@@ -175,7 +175,7 @@ def test_a_command_for_reported_leases_does_not_replace_a_later_one(group: Any, 
     assert driver.end_reported(is_followed=True) == command
 
 
-def test_without_a_command_there_is_no_time_of_it(group: ControlGroup) -> None:
+def test_the_last_command_has_no_time_if_there_was_none(group: ControlGroup) -> None:
     assert DriverControl(spec("this")).last_command() < 0
 
 
@@ -259,7 +259,7 @@ def test_a_worker_knows_whether_the_broker_has_a_report_of_its_lease(
     assert worker.is_reported
 
 
-def test_a_report_of_another_run_is_none_of_this_lease(group: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_report_of_another_run_does_not_count_for_this_lease(group: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(control, "_LOOK_SECONDS", 0)
     report(group, "before", 0)
     worker = WorkerControl(spec("this"), LEASE, group)

@@ -15,12 +15,12 @@ def test_the_result_of_a_call_in_time_is_returned() -> None:
     assert done == [1]
 
 
-def test_its_own_failure_comes_through() -> None:
+def test_an_error_raised_by_the_call_is_propagated() -> None:
     with pytest.raises(ZeroDivisionError):
         within(5.0, lambda: 1 // 0)
 
 
-def test_a_call_that_does_not_come_back_is_given_up() -> None:
+def test_a_call_that_exceeds_its_deadline_raises_an_error() -> None:
     never = threading.Event()
     with pytest.raises(DeadlineExceeded):
         within(0.01, never.wait)
@@ -37,7 +37,7 @@ class Waiting:
         self.ended.wait()
 
 
-def test_a_client_that_waits_for_its_broker_is_left(caplog: pytest.LogCaptureFixture) -> None:
+def test_a_client_that_does_not_close_in_time_is_abandoned(caplog: pytest.LogCaptureFixture) -> None:
     client = Waiting()
     leave(client, 0.01)
     assert "continuing without it" in caplog.text

@@ -91,7 +91,7 @@ def test_a_released_lease_is_taken_at_once(clock: Clock) -> None:
     assert second.try_acquire() == ""
 
 
-def test_a_driver_that_comes_back_to_a_lease_of_another_stops(clock: Clock) -> None:
+def test_a_driver_that_finds_its_lease_taken_over_stops(clock: Clock) -> None:
     lease = MemoryLease()
     first = driver(lease, "one", clock)
     assert first.try_acquire() == ""
@@ -127,7 +127,7 @@ def test_without_the_right_a_driver_starts_at_once(clock: Clock) -> None:
     assert driver(MemoryLease(failure=ApiRefused("403")), "one", clock).try_acquire() == ""
 
 
-def test_a_driver_that_waits_says_so_until_it_starts(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_driver_reports_that_it_waits_for_the_previous_driver(monkeypatch: pytest.MonkeyPatch) -> None:
     lease = MemoryLease("one")
     monkeypatch.setattr(driver_lease, "LeaseObject", lambda _namespace, _name: lease)
     monkeypatch.setenv("POD_NAME", "two")

@@ -16,7 +16,7 @@ def topology(t: Topology) -> None:
     t.stream("in", str).select_key(lambda _, value: value, str).group_by_key().count(store="n").to_stream().to("out")
 
 
-def test_they_are_counted_and_said_once(caplog: pytest.LogCaptureFixture) -> None:
+def test_dropped_records_are_counted_and_logged_once(caplog: pytest.LogCaptureFixture) -> None:
     driver = Driven(topology).driver
     (name,) = [topic for topic in driver._loop.topics.partitions if topic.endswith("-repartition")]
     partition = driver._loop.topics.partition(name, 0)
@@ -43,7 +43,7 @@ def test_they_are_counted_and_said_once(caplog: pytest.LogCaptureFixture) -> Non
     assert driver.errors == []
 
 
-def test_they_are_a_figure_of_the_job() -> None:
+def test_dropped_records_are_a_metric_of_the_job() -> None:
     driver = Driven(topology).driver
     (reader,) = [
         task for sub_topology in driver.sub_topologies for task in sub_topology.state_tasks if task.input.repartitions

@@ -70,7 +70,7 @@ def test_rows_that_were_deleted_meanwhile_do_not_come_back() -> None:
     assert look_up(edited, [lookups("a", "b")], ("b", "one"), ("b", "two")) == ["one=None", "two=2"]
 
 
-def test_a_table_with_one_reader_that_is_put_back_elsewhere_skips_no_rows() -> None:
+def test_no_row_is_skipped_if_the_only_reader_of_a_table_moves() -> None:
     edited = Edited()
     edited.send("g", "one", "1", 1)
     assert look_up(edited, [lookups("b"), count], ("b", "one")) == ["one=1"]

@@ -27,7 +27,7 @@ def window_counts(driver: TestDriver) -> list[tuple[str, str]]:
     return [(output.key, output.value) for output in driver.outputs if output.topic == "windows"]
 
 
-def test_windows_of_a_statement_that_left_its_sub_topology_close_when_it_is_back() -> None:
+def test_windows_of_a_removed_statement_close_after_it_is_added_again() -> None:
     edited = Edited()
     edited.send("a", "x", "1", 10)
     edited.start(both)

@@ -67,7 +67,7 @@ def take(item: TaskInput) -> list[str]:
     return [message.topic() or "" for stream in item.ready(100) for message in stream]
 
 
-def test_orders_wait_for_prices_of_which_nothing_was_heard() -> None:
+def test_orders_wait_until_the_consumer_has_returned_an_event_of_prices() -> None:
     broker, reader, item = open_reader()
     broker.arrived = [record(ORDERS, 1_000)]
     broker.says = {ORDERS: 1, PRICES: 0}
@@ -92,7 +92,7 @@ def test_a_task_does_not_wait_for_a_partition_that_the_consumer_found_empty() ->
     assert take(item) == ["food_orders"]
 
 
-def test_an_answer_that_is_no_offset_is_no_end(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_invalid_offset_is_not_used_as_an_end(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(partition_ends, "_PATIENCE_SECONDS", 0.0)
     broker, reader, _item = open_reader()
     broker.arrived = [record(ORDERS, 1_000), record(PRICES, 2_000)]

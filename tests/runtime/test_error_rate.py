@@ -36,7 +36,7 @@ def test_a_key_that_always_fails_does_not_stop_the_others() -> None:
     assert bench.totals()["k"].count == 3_800
 
 
-def test_the_commit_that_goes_beyond_the_limit_is_not_made_and_says_why() -> None:
+def test_a_commit_that_would_exceed_the_error_limit_fails_with_its_reason() -> None:
     bench = Limited()
     bench.records(1_000, GOOD)
     bench.run()

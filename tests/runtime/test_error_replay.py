@@ -69,7 +69,7 @@ def failed_record(record: Record, error: str = "no field id", room: Room | None 
         Record(headers_=[("error.class", b"x"), ("error.topic", b"elsewhere")]),
     ],
 )
-def test_key_value_headers_time_and_place_are_the_record_s_own(record: Record) -> None:
+def test_a_replay_preserves_key_value_headers_time_and_partition(record: Record) -> None:
     assert again(failed_record(record), INPUTS) == Again(
         "events", 3, record.key_, record.value_, record.time, record.headers_ or []
     )
@@ -104,7 +104,7 @@ def test_records_that_the_job_did_not_write_are_skipped() -> None:
         again(Record(headers_=[("trace", b"1")]), INPUTS)  # type: ignore[arg-type]
 
 
-def test_a_timer_s_failure_is_no_record() -> None:
+def test_the_failure_of_a_timer_is_not_replayed() -> None:
     timer = Record(None, None, [("error.class", b"E"), ("error.timer", b"t"), ("error.stage", b"process")])
     with pytest.raises(Unfit, match="a timer failed"):
         again(timer, INPUTS)  # type: ignore[arg-type]

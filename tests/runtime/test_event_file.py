@@ -69,7 +69,7 @@ def test_a_job_that_ended_before_the_others_keeps_its_own_end(tmp_path: Path) ->
     assert events_in(tmp_path)[-1]["reason"] == "too many errors"
 
 
-def test_a_process_that_was_killed_wrote_no_end(tmp_path: Path) -> None:
+def test_a_job_whose_process_was_killed_is_down(tmp_path: Path) -> None:
     file = EventFile(tmp_path, "shop", KAFKA.bootstrap_servers)
     file.begin()
     path = tmp_path / "logs" / "run-shop.events.jsonl"

@@ -64,7 +64,7 @@ def test_a_commit_whose_answer_was_lost_is_found_when_the_group_is_opened_again(
     assert bench.totals() == {"a": Total(1, 1)}
 
 
-def test_logic_may_draw_a_number_what_was_not_committed_is_never_seen() -> None:
+def test_uncommitted_results_of_nondeterministic_logic_are_never_visible() -> None:
     drawn = itertools.count()
 
     class Random(Sum):
@@ -95,7 +95,7 @@ def test_a_former_worker_commits_nothing_more(bench: GroupBench) -> None:
     assert bench.outputs() == [("a", Total(1, 1)), ("a", Total(3, 2)), ("a", Total(7, 3))]
 
 
-def test_an_older_checkpoint_put_back_is_completed_by_the_changelogs(bench: GroupBench) -> None:
+def test_an_older_checkpoint_is_completed_from_the_changelogs(bench: GroupBench) -> None:
     bench.feed(("a", 10, 1))
     bench.run()
     bench.end_lease()
@@ -232,7 +232,7 @@ def test_a_task_that_outgrows_its_limit_stops_with_the_remedy(bench: GroupBench)
         bench.run()
 
 
-def test_rows_event_ids_and_timers_count_for_what_memory_they_take(bench: GroupBench) -> None:
+def test_rows_event_ids_and_timers_are_counted_by_their_memory_usage(bench: GroupBench) -> None:
     for number in range(50):
         bench.add("a", Number(f"e-{number}", 10, 1))
     bench.run()

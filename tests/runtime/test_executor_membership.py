@@ -9,15 +9,15 @@ def among(*names: str) -> frozenset[str]:
     return frozenset(names)
 
 
-def test_no_executor_is_never_complete() -> None:
+def test_a_membership_without_executors_is_never_complete() -> None:
     assert not Membership().complete(among(), 0, 1e6)
 
 
-def test_all_that_are_wanted_are_complete_at_once() -> None:
+def test_a_membership_with_all_wanted_executors_is_complete_at_once() -> None:
     assert Membership().complete(among("1", "2"), 2, 0.0)
 
 
-def test_too_few_are_complete_after_a_while_without_change() -> None:
+def test_a_membership_with_too_few_executors_is_complete_after_a_while_without_change() -> None:
     membership = Membership()
     assert not membership.complete(among("1"), 3, 0.0)
     assert not membership.complete(among("1", "2"), 3, 19.0)
@@ -31,7 +31,7 @@ def test_if_the_wanted_number_is_unknown_three_quiet_seconds_count() -> None:
     assert membership.complete(among("1"), None, 3.0)
 
 
-def test_newcomers_outgrow_a_query_once_they_have_settled() -> None:
+def test_a_query_is_outgrown_once_new_executors_have_settled() -> None:
     membership = Membership()
     membership.use(among("1"))
     assert not membership.outgrown(among("1"), 1, 0.0)
@@ -40,7 +40,7 @@ def test_newcomers_outgrow_a_query_once_they_have_settled() -> None:
     assert membership.outgrown(among("1", "2", "3"), 3, 14.0)
 
 
-def test_executors_that_go_need_nothing() -> None:
+def test_a_query_is_not_outgrown_if_executors_leave() -> None:
     membership = Membership()
     membership.use(among("1", "2", "3"))
     assert not membership.outgrown(among("2"), 1, 0.0)

@@ -34,7 +34,7 @@ PREFIX = "[STREAM_FAILED] Query [id = 1, runId = 2] terminated with exception: "
         (f"{PREFIX}Job aborted SQLSTATE: XXKST\n=== Streaming Query ===", "Job aborted"),
     ],
 )
-def test_the_line_that_names_the_failure_is_given(text: str, cause: str) -> None:
+def test_the_line_that_names_the_failure_is_returned(text: str, cause: str) -> None:
     assert cause_of(text) == cause
 
 

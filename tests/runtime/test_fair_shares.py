@@ -24,7 +24,7 @@ def test_uneven_shares_are_redistributed(most: int, waiting: list[int], shares: 
     assert sorted(fair_shares(most, waiting)) == sorted(shares)
 
 
-def test_a_task_never_has_more_than_waits_but_for_one() -> None:
+def test_a_task_s_share_is_at_most_its_waiting_records_or_one_record() -> None:
     waiting = [3, 0, 700, 20, 9_000]
     shares = fair_shares(1_000, waiting)
     assert all(share <= max(1, count) for share, count in zip(shares, waiting, strict=True))

@@ -102,7 +102,7 @@ def test_a_producer_that_is_fenced_as_it_begins_ends_the_worker(
 
 
 @pytest.mark.parametrize("code", [KafkaError._TRANSPORT, KafkaError._TIMED_OUT, KafkaError.NOT_COORDINATOR])
-def test_an_outage_is_none(bench: GroupBench, monkeypatch: pytest.MonkeyPatch, code: int) -> None:
+def test_an_outage_is_not_a_fatal_error(bench: GroupBench, monkeypatch: pytest.MonkeyPatch, code: int) -> None:
     bench.feed(("a", 1, 1))
     bench.run()
     bench.feed(("a", 2, 1))

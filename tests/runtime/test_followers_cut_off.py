@@ -73,7 +73,7 @@ class Quiet(Follower):
         return self.catch_up(threading.Event())
 
 
-def test_an_outage_shorter_than_deletes_are_kept_is_gone_on_from() -> None:
+def test_a_follower_resumes_after_an_outage_shorter_than_the_delete_retention() -> None:
     clocks = Clocks()
     follower = Quiet(clocks)
     assert follower.round() == 1
@@ -96,7 +96,7 @@ def test_a_longer_absence_starts_over() -> None:
     assert follower.task.rounds == 1
 
 
-def test_a_machine_that_slept_starts_over_though_its_monotonic_clock_stood_still() -> None:
+def test_a_follower_starts_over_after_its_machine_was_suspended() -> None:
     clocks = Clocks()
     follower = Quiet(clocks)
     follower.round()
@@ -115,7 +115,7 @@ def test_a_clock_that_was_set_back_hides_no_outage() -> None:
         follower.round()
 
 
-def test_time_that_the_reading_takes_counts() -> None:
+def test_the_duration_of_a_read_counts_as_part_of_the_absence() -> None:
     clocks = Clocks()
     follower = Quiet(clocks)
     follower.round()
@@ -125,7 +125,7 @@ def test_time_that_the_reading_takes_counts() -> None:
         follower.round()
 
 
-def test_a_first_reading_may_take_as_long_as_it_takes() -> None:
+def test_the_first_read_has_no_time_limit() -> None:
     clocks = Clocks()
     follower = Quiet(clocks)
     follower.reading = 2 * DAY
@@ -148,7 +148,7 @@ class Admin:
 
 
 @pytest.mark.parametrize(("kept", "seconds"), [({"a": "60000", "b": "5000"}, 5.0), (None, DAY)])
-def test_the_shortest_time_of_all_changelogs_counts_and_kafkas_default_where_it_is_hidden(
+def test_the_shortest_delete_retention_counts_or_kafka_s_default_if_it_can_not_be_read(
     monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture, kept: dict[str, str] | None, seconds: float
 ) -> None:
     monkeypatch.setattr(tombstones, "TopicAdmin", lambda *_: Admin(kept))

@@ -101,7 +101,7 @@ def until(check: Callable[[], bool], seconds: float = 20.0) -> None:
         time.sleep(0.02)
 
 
-def test_a_fork_has_what_a_start_has(serve: dict[str, str], tmp_path: Path) -> None:
+def test_a_forked_process_equals_a_started_process(serve: dict[str, str], tmp_path: Path) -> None:
     reports = []
     for environment in (serve, {name: value for name, value in serve.items() if name != VARIABLE}):
         given = {**environment, "GIVEN": "an\nodd välue", "PYTHONHASHSEED": "0"}
@@ -115,7 +115,7 @@ def test_a_fork_has_what_a_start_has(serve: dict[str, str], tmp_path: Path) -> N
     assert reports[0]["name"] == "__main__"
 
 
-def test_pyarrow_imports_no_pandas_and_knows_of_it_once_it_is_imported(serve: dict[str, str]) -> None:
+def test_pyarrow_imports_no_pandas_but_detects_a_later_import(serve: dict[str, str]) -> None:
     process = spawn(serve, "-m", "converts")
     output, errors = process.communicate(timeout=60)
     assert errors == ""
@@ -217,7 +217,7 @@ def test_without_a_folder_for_a_socket_there_is_no_server(
     assert list(long.iterdir()) == []
 
 
-def test_a_python_of_the_user_s_is_started_as_he_says(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_python_chosen_by_the_user_is_not_replaced(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(forking, "_SERVERS", [])
     environment = {"PYSPARK_PYTHON": "/opt/python"}
     forking.start_fork_server(environment)

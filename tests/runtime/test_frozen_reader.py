@@ -69,7 +69,7 @@ def gather_input(broker: Broker) -> TaskInput:
     return item
 
 
-def test_it_takes_what_belongs_before_the_records_that_came_meanwhile() -> None:
+def test_earlier_records_precede_those_that_arrived_during_the_freeze() -> None:
     broker = Broker(frozen_seconds=16.0)
     item = gather_input(broker)
     assert broker.looks == 2
@@ -78,7 +78,7 @@ def test_it_takes_what_belongs_before_the_records_that_came_meanwhile() -> None:
     assert item.is_read, "the prices waited"
 
 
-def test_a_task_says_that_it_has_caught_up_only_after_it_has_looked() -> None:
+def test_a_task_has_caught_up_only_after_it_has_looked_up_the_ends() -> None:
     broker = Broker(frozen_seconds=0.0)
     broker._reads, broker._ends = [((1,), (1,)), ((), ()), ((), ())], [(1, 1), (2, 1)]
     gathering, item = open_reader(broker, sends=("next",))
@@ -96,7 +96,7 @@ def has_caught_up(item: TaskInput) -> bool:
     return item.is_caught_up
 
 
-def test_it_looks_once_if_nothing_happened() -> None:
+def test_a_reader_that_was_not_frozen_looks_up_the_ends_once() -> None:
     broker = Broker(frozen_seconds=0.01)
     gather_input(broker)
     assert broker.looks == 1

@@ -57,7 +57,7 @@ class SmallQueue:
 
 
 @pytest.mark.parametrize("room", [1, 3, 1_000])
-def test_all_is_sent_once_and_in_order(room: int, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_every_record_is_sent_once_and_in_order(room: int, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("forebay.runtime.worker.transaction.learn_leaders", lambda *_: None)
     result = BatchResult(
         outputs=[Output(b"k", b"v%d" % at, at, "out", [("h", b"1")] if at % 3 == 0 else None) for at in range(10)],
@@ -120,7 +120,9 @@ class Answered:
 
 
 @pytest.mark.parametrize("first", [1, 5])
-def test_a_producer_that_alone_is_not_answered_is_given_up_soon(first: int, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_producer_fails_soon_if_the_broker_answers_only_other_clients(
+    first: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
     producer: Any = Forgetful(1_000)
     other: Any = Answered(first)
     monkeypatch.setattr("forebay.runtime.worker.send_queue.time.monotonic", lambda: producer.now)
@@ -129,7 +131,7 @@ def test_a_producer_that_alone_is_not_answered_is_given_up_soon(first: int, monk
     assert producer.asked == first + 1
 
 
-def test_if_that_does_not_help_the_commit_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_commit_fails_if_the_queue_stays_full(monkeypatch: pytest.MonkeyPatch) -> None:
     producer: Any = Forgetful(1_000)
     monkeypatch.setattr("forebay.runtime.worker.send_queue.time.monotonic", lambda: producer.now)
     with pytest.raises(Unavailable, match="7 records wait, and the broker has accepted none of them for 60 s"):

@@ -115,7 +115,7 @@ def test_an_error_of_opening_is_raised_by_start(bench: Bench, monkeypatch: pytes
     assert not bench.runner.is_alive
 
 
-def test_it_continues_under_the_next_lease_without_reopening(bench: Bench) -> None:
+def test_a_loop_continues_under_the_next_lease_without_reopening_its_group(bench: Bench) -> None:
     bench.runner.start(lease(1))
     bench.wait("a cycle", bench.group.turned.is_set)
     bench.runner.release()
@@ -132,7 +132,7 @@ def test_it_continues_under_the_next_lease_without_reopening(bench: Bench) -> No
         (GroupRunner.outlive, OUTLIVING_SECONDS),
     ],
 )
-def test_after_the_grace_it_ends_and_gives_everything_back(
+def test_a_loop_ends_and_releases_its_resources_after_the_grace_period(
     bench: Bench, end: Callable[[GroupRunner], None], seconds: float
 ) -> None:
     bench.runner.start(lease(1))
@@ -145,7 +145,7 @@ def test_after_the_grace_it_ends_and_gives_everything_back(
     assert bench.runner.failure is None
 
 
-def test_a_loop_whose_lease_ends_while_it_asks_the_broker_fences_no_other_worker(bench: Bench) -> None:
+def test_a_loop_whose_lease_ends_while_it_reopens_its_group_fences_no_other_worker(bench: Bench) -> None:
     asked = threading.Event()
 
     def end_lease() -> None:
@@ -175,7 +175,7 @@ def test_a_loop_that_released_its_group_stops_unless_a_lease_comes(bench: Bench)
     bench.wait("continuing", lambda: bench.runner.is_working)
 
 
-def test_only_while_it_has_no_lease_it_looks_whether_others_have_taken_over(bench: Bench) -> None:
+def test_a_loop_checks_for_a_takeover_only_while_it_has_no_lease(bench: Bench) -> None:
     bench.runner.start(lease(1))
     bench.wait("cycles", lambda: bench.group.cycles > 5)
     assert not bench.group.confirms
@@ -188,7 +188,7 @@ def test_only_while_it_has_no_lease_it_looks_whether_others_have_taken_over(benc
     assert bench.group.confirms == seen
 
 
-def test_a_lease_that_comes_after_all_ends_that(bench: Bench) -> None:
+def test_an_orphaned_loop_that_gets_a_new_lease_ends_after_the_usual_grace_period(bench: Bench) -> None:
     bench.runner.start(lease(1))
     bench.runner.outlive()
     bench.runner.renew(lease(2))
@@ -210,7 +210,7 @@ def test_a_group_taken_over_is_released_unless_a_lease_needs_the_error(
     assert isinstance(bench.runner.failure, GroupFenced)
 
 
-def test_while_its_lease_is_held_it_continues_without_a_limit(bench: Bench) -> None:
+def test_a_loop_continues_without_a_time_limit_while_its_lease_is_held(bench: Bench) -> None:
     bench.runner.start(lease(1))
     for _ in range(20):
         bench.clock.now += GRACE_SECONDS - 1.0
@@ -220,7 +220,7 @@ def test_while_its_lease_is_held_it_continues_without_a_limit(bench: Bench) -> N
     assert not bench.runner.finished.is_set()
 
 
-def test_while_its_snapshots_are_written_it_continues_without_a_limit(bench: Bench) -> None:
+def test_a_loop_continues_without_a_time_limit_while_its_snapshots_are_written(bench: Bench) -> None:
     bench.runner.start(lease(1))
     for _ in range(5):
         bench.clock.now += GRACE_SECONDS - 0.1
@@ -246,7 +246,7 @@ def test_a_commit_that_was_too_large_makes_the_next_half_as_large(bench: Bench, 
 
 
 @pytest.mark.parametrize("error", [GroupFenced("another"), OffsetsLost("gone"), ValueError("a defect")])
-def test_an_error_that_can_not_be_retried_ends_it(bench: Bench, error: Exception) -> None:
+def test_an_error_that_can_not_be_retried_ends_the_loop(bench: Bench, error: Exception) -> None:
     bench.group.raises = [error]
     bench.runner.start(lease(1))
     assert bench.runner.finished.wait(20)
@@ -256,7 +256,7 @@ def test_an_error_that_can_not_be_retried_ends_it(bench: Bench, error: Exception
     assert bench.group.opened == [1]
 
 
-def test_without_a_lease_it_does_not_make_the_group_its_own(bench: Bench) -> None:
+def test_a_loop_without_a_lease_does_not_reopen_its_group(bench: Bench) -> None:
     bench.runner.start(lease(1))
     bench.runner.release()
     bench.group.raises = [Unavailable("broker away")]
@@ -266,7 +266,7 @@ def test_without_a_lease_it_does_not_make_the_group_its_own(bench: Bench) -> Non
     bench.wait("opening", lambda: bench.group.opened == [1, 2])
 
 
-def test_a_finished_lease_is_marked_once_and_answers_continue(bench: Bench) -> None:
+def test_a_finished_lease_is_marked_once_and_the_loop_still_responds(bench: Bench) -> None:
     bench.group.is_finished = True
     bench.runner.start(lease(1))
     assert bench.runner.finished.wait(20)
@@ -285,7 +285,7 @@ def test_calls_run_on_the_loops_thread_and_raise_to_the_caller(bench: Bench) -> 
     assert bench.runner.is_alive
 
 
-def test_a_loop_that_has_ended_answers_nothing(bench: Bench) -> None:
+def test_a_call_to_a_loop_that_has_ended_raises_an_error(bench: Bench) -> None:
     bench.group.raises = [ValueError("a defect")]
     bench.runner.start(lease(1))
     bench.wait("the end", lambda: not bench.runner.is_alive)
@@ -311,7 +311,7 @@ class Busy:
         return "done"
 
 
-def test_a_call_that_a_busy_loop_did_not_come_to_is_never_begun(bench: Bench) -> None:
+def test_a_call_that_times_out_before_a_busy_loop_starts_it_is_never_run(bench: Bench) -> None:
     bench.runner.start(lease(1))
     done: list[str] = []
     busy = Busy()
@@ -325,7 +325,7 @@ def test_a_call_that_a_busy_loop_did_not_come_to_is_never_begun(bench: Bench) ->
     assert done == []
 
 
-def test_a_call_that_was_begun_may_take_longer_than_the_wait_for_its_turn(bench: Bench) -> None:
+def test_a_running_call_may_take_longer_than_the_wait_for_its_start(bench: Bench) -> None:
     bench.runner.start(lease(1))
     busy = Busy()
 
@@ -357,7 +357,7 @@ def test_a_call_that_never_ends_is_given_up(bench: Bench) -> None:
     ahead.join()
 
 
-def test_a_loop_is_stuck_that_has_not_gone_round_for_longer_than_its_calls_may_take(bench: Bench) -> None:
+def test_a_loop_is_stuck_if_a_cycle_exceeds_the_time_limit_of_its_calls(bench: Bench) -> None:
     bench.runner.start(lease(1))
     busy = Busy()
     busy.occupy(bench.runner)

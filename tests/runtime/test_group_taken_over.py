@@ -45,7 +45,7 @@ def test_the_changelogs_ends_are_read_only_while_the_group_is_owned(world: World
     assert latter.coverage.offsets() != known
 
 
-def test_nothing_is_learnt_before_the_first_commit(world: World) -> None:
+def test_changelog_offsets_are_not_updated_before_the_first_commit(world: World) -> None:
     former = open_group(world)
     known = former.coverage.offsets()
     latter = open_group(world)
@@ -55,7 +55,7 @@ def test_nothing_is_learnt_before_the_first_commit(world: World) -> None:
 
 
 @pytest.mark.parametrize("commits", [0, 2])
-def test_records_that_the_other_used_and_had_deleted_are_not_lost(commits: int) -> None:
+def test_records_that_the_new_owner_processed_and_deleted_are_not_reported_as_lost(commits: int) -> None:
     world = World(Setup("windows", 1, 1), 0)
     former = open_group(world)
     work(world, former, commits)
@@ -66,7 +66,7 @@ def test_records_that_the_other_used_and_had_deleted_are_not_lost(commits: int) 
         work(world, former, 1)
 
 
-def test_its_commits_are_refused(world: World) -> None:
+def test_commits_of_the_previous_owner_are_refused(world: World) -> None:
     former = open_group(world)
     work(world, former, 1)
     open_group(world)

@@ -21,7 +21,7 @@ def test_linear_within_the_bucket() -> None:
     assert histogram([0.05] * 50 + [0.7] * 50).quantile(0.75) == pytest.approx(0.75)
 
 
-def test_beyond_the_last_bound_the_last_bound_is_given() -> None:
+def test_a_quantile_beyond_the_last_bound_is_the_last_bound() -> None:
     assert histogram([5.0]).quantile(0.5) == 1.0
 
 

@@ -81,7 +81,7 @@ def idle(server: HttpServer, stack: contextlib.ExitStack, count: int, sent: byte
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_they_make_room_for_those_that_ask(start: Start, sockets: contextlib.ExitStack, kind: str) -> None:
+def test_idle_connections_make_room_for_requests(start: Start, sockets: contextlib.ExitStack, kind: str) -> None:
     server = start(path_of, Limits(connections=50, seconds=600))
     idle(server, sockets, 120, KINDS[kind])
     for path in ("/healthz", "/metrics", "/stores/profiles"):
@@ -89,7 +89,7 @@ def test_they_make_room_for_those_that_ask(start: Start, sockets: contextlib.Exi
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_they_are_closed_after_a_while(start: Start, sockets: contextlib.ExitStack, kind: str) -> None:
+def test_idle_connections_are_closed_after_a_while(start: Start, sockets: contextlib.ExitStack, kind: str) -> None:
     server = start(path_of, Limits(seconds=0.3))
     (connection,) = idle(server, sockets, 1, KINDS[kind])
     with contextlib.suppress(ConnectionError):
@@ -114,7 +114,7 @@ def test_a_client_that_sends_single_bytes_gets_no_more_time(start: Start, socket
 
 
 @pytest.mark.parametrize("sent", [b"", b"\x16\x03"])
-def test_a_handshake_that_does_not_come_is_closed(
+def test_a_connection_without_a_tls_handshake_is_closed(
     start: Start, sockets: contextlib.ExitStack, tmp_path: Path, sent: bytes
 ) -> None:
     tls = certificate(tmp_path)
@@ -160,7 +160,7 @@ def test_a_connection_that_is_used_again_and_again_stays(start: Start) -> None:
     connection.close()
 
 
-def test_there_are_never_more_than_the_process_may_open() -> None:
+def test_the_number_of_connections_respects_the_file_limit_of_the_process() -> None:
     soft, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
     assert affordable(10) == 10
     assert affordable(1 << 40) < soft // 2

@@ -70,7 +70,7 @@ def test_a_body_that_does_not_arrive_ends_the_connection(start: Start) -> None:
         (b"[", b"421"),
     ],
 )
-def test_a_page_whose_name_leads_here_is_not_answered(start: Start, host: bytes, status: bytes) -> None:
+def test_a_request_with_a_foreign_host_header_is_refused(start: Start, host: bytes, status: bytes) -> None:
     answer = exchange(start(fine), b"GET / HTTP/1.1\r\nHost: " + host + b"\r\nConnection: close\r\n\r\n")
     assert answer.split(b" ")[1] == status
 
@@ -84,7 +84,9 @@ def test_a_page_whose_name_leads_here_is_not_answered(start: Start, host: bytes,
         (b"rubbish\r\n\r\n", b"400"),
     ],
 )
-def test_unfair_requests_are_refused_and_others_are_answered(request_: bytes, status: bytes, start: Start) -> None:
+def test_invalid_requests_are_refused_and_later_requests_are_answered(
+    request_: bytes, status: bytes, start: Start
+) -> None:
     server = start(fine)
     with contextlib.suppress(ConnectionError):  # the server may close the connection before it has read all of this
         exchange(server, b"GET /" + b"x" * 2_000_000 + b" HTTP/1.1\r\nHost: [::1]\r\nConnection: close\r\n\r\n")
@@ -95,7 +97,7 @@ def test_unfair_requests_are_refused_and_others_are_answered(request_: bytes, st
     connection.close()
 
 
-def test_more_streams_than_allowed_are_refused_and_one_that_ends_makes_room(start: Start) -> None:
+def test_streams_above_the_limit_are_refused_until_another_stream_ends(start: Start) -> None:
     go_on, ended = threading.Event(), threading.Event()
 
     def pieces() -> Iterator[bytes]:
@@ -126,7 +128,7 @@ def test_more_streams_than_allowed_are_refused_and_one_that_ends_makes_room(star
     third.close()
 
 
-def test_a_client_that_goes_away_ends_what_it_followed(start: Start) -> None:
+def test_a_stream_ends_if_its_client_disconnects(start: Start) -> None:
     ended = threading.Event()
 
     def pieces() -> Iterator[bytes]:
@@ -143,7 +145,9 @@ def test_a_client_that_goes_away_ends_what_it_followed(start: Start) -> None:
     assert ended.wait(30)
 
 
-def test_a_mistake_of_ours_is_an_answer_and_a_line_of_the_log(start: Start, caplog: pytest.LogCaptureFixture) -> None:
+def test_an_unexpected_exception_is_logged_and_answered_with_status_500(
+    start: Start, caplog: pytest.LogCaptureFixture
+) -> None:
     def broken(_request: Request) -> Answer:
         raise KeyError("ours")
 
@@ -161,7 +165,7 @@ def test_a_port_in_use_is_reported(start: Start) -> None:
 
 
 @pytest.mark.parametrize("client", ["127.0.0.1", "::1"])
-def test_the_address_of_all_takes_ipv4_and_ipv6(client: str) -> None:
+def test_the_wildcard_address_accepts_ipv4_and_ipv6(client: str) -> None:
     server = HttpServer(fine, "::", 0)
     try:
         connection = http.client.HTTPConnection(client, server.port, timeout=30)
@@ -172,7 +176,7 @@ def test_the_address_of_all_takes_ipv4_and_ipv6(client: str) -> None:
         server.close()
 
 
-def test_the_address_of_all_is_ipv4_s_without_ipv6(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_wildcard_address_accepts_ipv4_if_ipv6_is_unavailable(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(socket, "has_dualstack_ipv6", lambda: False)
     server = HttpServer(fine, "::", 0)
     try:

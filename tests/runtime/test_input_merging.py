@@ -25,7 +25,7 @@ def read(*parts: InputPartition) -> None:
         part.reach_end(part.next)
 
 
-def test_one_partition_gives_what_it_has_in_the_order_of_offsets() -> None:
+def test_records_of_one_partition_are_returned_in_offset_order() -> None:
     part = partition()
     give(part, 5, 3, 9)
     task = TaskInput([part])
@@ -58,7 +58,7 @@ def test_a_task_does_not_wait_for_records_after_the_known_end() -> None:
     assert take(task) == [[], []]
 
 
-def test_no_more_are_taken_than_a_commit_may_have_and_the_rest_keeps_its_turn() -> None:
+def test_records_beyond_the_commit_limit_stay_in_order_for_the_next_commit() -> None:
     first, second = partition(), partition(number=1)
     task = TaskInput([first, second])
     give(first, 1, 4, 5)
@@ -79,7 +79,7 @@ def test_at_equal_timestamps_tables_come_first_then_topic_and_partition() -> Non
     assert [take(task, 1) for _ in range(3)] == [[[7], [], []], [[], [7], []], [[], [], [7]]]
 
 
-def test_a_record_out_of_order_goes_when_it_is_its_streams_head() -> None:
+def test_an_out_of_order_record_is_processed_as_soon_as_it_is_the_next_of_its_partition() -> None:
     first, second = partition(), partition(number=1)
     task = TaskInput([first, second])
     give(first, 10, 2, 11)
@@ -89,7 +89,7 @@ def test_a_record_out_of_order_goes_when_it_is_its_streams_head() -> None:
     assert take(task) == [[2, 11], [12]]
 
 
-def test_a_record_of_any_time_has_its_turn_once_all_is_read() -> None:
+def test_a_record_with_any_timestamp_is_processed_after_all_partitions_are_read() -> None:
     first, second = partition(), partition(number=1)
     task = TaskInput([first, second])
     give(first, (1 << 63) - 1, 20)
@@ -118,7 +118,7 @@ def caught_up(task: TaskInput) -> bool:
     return task.is_caught_up
 
 
-def test_it_is_caught_up_when_all_is_used_and_all_senders_say_so() -> None:
+def test_a_task_has_caught_up_once_all_records_are_used_and_all_senders_have_caught_up() -> None:
     part = RepartitionPartition(REPARTITION, 0, ["0-0", "0-1"], (), 0)
     task = TaskInput([], [part])
     for offset in (0, 1):
@@ -136,7 +136,7 @@ def test_it_is_caught_up_when_all_is_used_and_all_senders_say_so() -> None:
     assert task.idle_ms == 0
 
 
-def test_a_partition_that_ends_by_itself_leaves_later_records_alone() -> None:
+def test_records_after_a_partition_s_end_offset_are_not_processed() -> None:
     part = partition(until=2)
     task = TaskInput([part])
     give(part, 1, 2)

@@ -7,7 +7,7 @@ import signal
 from forebay.runtime.driver.interrupt import kept_interrupt
 
 
-def test_a_handler_set_inside_is_taken_back() -> None:
+def test_a_signal_handler_set_inside_is_reverted() -> None:
     before = signal.getsignal(signal.SIGINT)
     with kept_interrupt():
         signal.signal(signal.SIGINT, lambda _number, _frame: None)

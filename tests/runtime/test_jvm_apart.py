@@ -16,7 +16,7 @@ print(os.getpgid(0) == os.getpid(), *ignored)
 """
 
 
-def test_it_has_a_process_group_of_its_own_and_ignores_the_expected_signals() -> None:
+def test_the_jvm_has_a_separate_process_group_and_ignores_the_expected_signals() -> None:
     how = _Apart(process_group=0)
     how["preexec_fn"] = lambda: signal.signal(signal.SIGINT, signal.SIG_IGN)
     how["stdout"] = subprocess.PIPE

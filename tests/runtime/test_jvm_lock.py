@@ -39,7 +39,7 @@ def test_a_free_checkpoint_is_held_until_the_end(tmp_path: Path) -> None:
     assert jvm.closed
 
 
-def test_it_waits_for_the_earlier_jvm_and_says_so_once(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+def test_waiting_for_the_earlier_jvm_is_logged_once(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     pauses: list[float] = []
     with held_by_jvm(Jvm(3), str(tmp_path), pauses.append):
         assert len(pauses) == 3
@@ -57,7 +57,7 @@ def test_a_lease_that_does_not_end_stops_the_job(tmp_path: Path) -> None:
     assert jvm.closed
 
 
-def test_a_url_is_left_to_its_file_system() -> None:
+def test_a_checkpoint_with_a_url_is_not_locked() -> None:
     jvm = Jvm(0)
     with held_by_jvm(jvm, "s3a://bucket/cp", lambda _: None):
         assert not jvm.opened

@@ -116,7 +116,9 @@ def ask(bench: GroupBench) -> list[tuple[str, Total]]:
 
 @snapshots
 @pairs
-def test_killed_at_any_step(before: type[AnyProcessor], after: type[AnyProcessor], has_snapshot: bool) -> None:
+def test_a_conversion_may_be_killed_at_any_step(
+    before: type[AnyProcessor], after: type[AnyProcessor], has_snapshot: bool
+) -> None:
     straight = job_of(before, has_snapshot=has_snapshot)
     release(straight, after, OnChange.CONVERT)
     straight.run()
@@ -149,7 +151,7 @@ def test_if_it_is_killed_before_the_conversion_the_previous_release_resumes(
 
 @snapshots
 @pairs
-def test_there_and_back_without_a_snapshot_between(
+def test_a_store_can_be_converted_back_and_forth_without_a_snapshot_in_between(
     before: type[AnyProcessor], after: type[AnyProcessor], has_snapshot: bool
 ) -> None:
     bench = job_of(before, has_snapshot=has_snapshot)
@@ -162,7 +164,7 @@ def test_there_and_back_without_a_snapshot_between(
 
 @pairs
 @pytest.mark.parametrize("declared", ["before", "after"])
-def test_a_standby_of_either_release_copies_what_the_job_has(
+def test_a_standby_of_either_release_copies_the_job_s_rows(
     before: type[AnyProcessor], after: type[AnyProcessor], declared: str, tmp_path: Any
 ) -> None:
     bench = job_of(before, has_snapshot=False)

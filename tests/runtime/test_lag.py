@@ -29,7 +29,7 @@ def ends(end: int) -> dict[tuple[str, int], int]:
 
 
 @MERGED
-def test_records_count_until_their_commit_is_through(partitions: int) -> None:
+def test_records_count_until_their_commit_has_completed(partitions: int) -> None:
     part, item = inputs(partitions)
     give(part, 1, 2, 3, 4)
     assert measure_lag(item, ends(4)) == {"orders": [0, 4]}
@@ -98,7 +98,7 @@ def test_a_global_table_s_lag_is_that_of_the_task_furthest_behind() -> None:
     assert reported.of("prices", 0, 2) == 30
 
 
-def test_a_task_that_is_silent_or_does_not_know_leaves_its_lag_to_the_broker() -> None:
+def test_the_lag_of_a_task_without_a_recent_report_is_left_to_the_broker() -> None:
     now = [0.0]
     reported = ReportedLag(lambda: now[0])
     reported.observe([report(0, 1, {"orders": [0, 7]}), report(1, 1, None)])
@@ -110,7 +110,7 @@ def test_a_task_that_is_silent_or_does_not_know_leaves_its_lag_to_the_broker() -
     assert reported.of("orders", 0, 3) == 8
 
 
-def test_a_lag_that_no_report_has_room_for_is_unknown() -> None:
+def test_a_lag_that_does_not_fit_into_a_report_is_unknown() -> None:
     figures = TaskFigures(0, 1, lag={name: [1, 5] for name in LONG})
     text = figures.to_json()
     assert len(json.dumps({"trouble": "t" * 300, "figures": text})) < 4_096

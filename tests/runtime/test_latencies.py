@@ -33,7 +33,7 @@ def latencies(clock: Clock) -> Latencies:
     return Latencies("sums", clock)
 
 
-def test_without_any_there_is_no_quantile(latencies: Latencies) -> None:
+def test_there_is_no_quantile_without_latencies(latencies: Latencies) -> None:
     assert latencies.last_minute().quantile(0.5) is None
 
 
@@ -59,7 +59,7 @@ def test_after_a_silence_only_what_comes_then_counts(clock: Clock, latencies: La
     assert latencies.last_minute().count == 7
 
 
-def test_the_page_has_all_and_the_last_minute(clock: Clock, latencies: Latencies) -> None:
+def test_the_metrics_page_has_the_total_and_the_last_minute(clock: Clock, latencies: Latencies) -> None:
     registry = CollectorRegistry()
     registry.register(latencies)
     latencies.add(figures_with(2_000, 10))

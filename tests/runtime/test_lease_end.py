@@ -36,7 +36,7 @@ def end(clock: Clock) -> LeaseEnd:
 
 
 @pytest.mark.parametrize("is_last", [True, False])
-def test_leases_that_need_not_end_hinder_nothing(end: LeaseEnd, clock: Clock, *, is_last: bool) -> None:
+def test_leases_that_need_not_end_are_not_waited_for(end: LeaseEnd, clock: Clock, *, is_last: bool) -> None:
     clock.now += 10 * CHANGE_SECONDS
     assert end.hindrance(is_last=is_last) == ""
     end.expect()
@@ -45,7 +45,7 @@ def test_leases_that_need_not_end_hinder_nothing(end: LeaseEnd, clock: Clock, *,
     assert end.hindrance(is_last=is_last) == ""
 
 
-def test_while_no_command_gets_through_a_job_that_ends_waits_for_seconds(end: LeaseEnd, clock: Clock) -> None:
+def test_a_job_that_ends_waits_only_seconds_if_no_command_reaches_the_broker(end: LeaseEnd, clock: Clock) -> None:
     end.expect()
     clock.now += UNSENT_SECONDS - 1
     end.expect()

@@ -32,7 +32,7 @@ def test_an_offset_is_read_as_it_was_written() -> None:
     assert through_json(replace(OFFSET, until=None)) == replace(OFFSET, until=None)
 
 
-def test_its_text_does_not_depend_on_the_order_of_topics() -> None:
+def test_the_text_of_an_offset_does_not_depend_on_the_order_of_topics() -> None:
     other = replace(
         OFFSET,
         start={"a": (7,), "b": (0, 4)},
@@ -47,7 +47,7 @@ def test_the_sentinel_precedes_the_first_lease() -> None:
 
 
 @pytest.mark.parametrize("offset", [{"job": "c0", "n": 4, "ends": {}}, {"v": 1}, {**SENTINEL, "v": 3}])
-def test_a_checkpoint_of_another_release_is_refused_with_the_way_out(offset: dict[str, object]) -> None:
+def test_a_checkpoint_of_another_release_is_refused_with_the_remedy(offset: dict[str, object]) -> None:
     with pytest.raises(StateConflict, match="forebay run --restore"):
         LeaseOffset.from_json(offset)
 
@@ -59,6 +59,6 @@ def test_every_group_gets_a_lease_and_every_task_a_group() -> None:
     assert {(lease.number, lease.close_until, lease.restore) for lease in leases} == {(3, 77, False)}
 
 
-def test_a_lease_is_read_as_the_row_holds_it() -> None:
+def test_a_lease_decodes_to_the_encoded_value() -> None:
     for lease in (*OFFSET.leases(), *replace(OFFSET, until=None, restore=True).leases()):
         assert Lease.from_json(lease.to_json()) == lease

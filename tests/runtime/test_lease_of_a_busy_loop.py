@@ -164,7 +164,7 @@ def test_a_loop_continues_under_the_new_lease_without_being_asked(monkeypatch: p
 
 
 @pytest.mark.parametrize("is_followed", [True, False])
-def test_a_lease_that_the_driver_ends_leaves_its_loop_to_the_next_one_if_there_is_one(
+def test_a_loop_is_released_for_the_next_lease_or_stopped_if_none_follows(
     monkeypatch: pytest.MonkeyPatch, *, is_followed: bool
 ) -> None:
     loop = Loop()
@@ -174,7 +174,7 @@ def test_a_lease_that_the_driver_ends_leaves_its_loop_to_the_next_one_if_there_i
     assert bool(bench.loops) == is_followed
 
 
-def test_a_lease_lasts_however_many_intervals_pass_and_writes_snapshots_in_each(
+def test_a_lease_writes_a_snapshot_in_every_interval_until_it_is_ended(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     loop, control = Loop(), Control(ends_after=100)
@@ -194,9 +194,7 @@ def test_a_lease_lasts_however_many_intervals_pass_and_writes_snapshots_in_each(
         Loop(belongs_to=("/checkpoint", replace(LIMITS, max_records=1), {"t": 1})),
     ],
 )
-def test_a_loop_that_is_stuck_has_ended_or_was_built_for_something_else_is_replaced(
-    monkeypatch: pytest.MonkeyPatch, loop: Loop
-) -> None:
+def test_a_stuck_ended_or_mismatched_loop_is_replaced(monkeypatch: pytest.MonkeyPatch, loop: Loop) -> None:
     new = Loop()
     bench = Bench(monkeypatch, loop, Control(ends_after=1), next_loops=[new])
     bench.holding.run()
@@ -228,7 +226,7 @@ def test_a_loop_that_is_stuck_is_logged(monkeypatch: pytest.MonkeyPatch, caplog:
     assert caplog.messages == ["app-group-0: its loop is stuck in a call to the broker: starting another loop"]
 
 
-def test_what_ended_the_loop_ends_the_lease(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_lease_raises_the_error_that_ended_its_loop(monkeypatch: pytest.MonkeyPatch) -> None:
     loop = Loop(failure=GroupFenced("another has it"))
     loop.finished.set()
     bench = Bench(monkeypatch, loop, Control())
@@ -237,7 +235,7 @@ def test_what_ended_the_loop_ends_the_lease(monkeypatch: pytest.MonkeyPatch) -> 
     assert not bench.loops
 
 
-def test_a_lease_whose_executor_has_ended_leaves_its_loop_for_the_next_driver(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_loop_survives_the_end_of_its_lease_s_executor(monkeypatch: pytest.MonkeyPatch) -> None:
     loop, control = Loop(), Control()
     bench = Bench(monkeypatch, loop, control)
     control.reported = lambda: setattr(bench.process, "parent", 1)
@@ -254,13 +252,13 @@ def test_a_lease_is_over_if_its_executor_ended_before_it_began(monkeypatch: pyte
     assert not loop.events
 
 
-def test_a_loop_that_is_busy_during_its_lease_is_asked_again(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_call_to_a_busy_loop_is_repeated_during_its_lease(monkeypatch: pytest.MonkeyPatch) -> None:
     control = Control(ends_after=2)
     Bench(monkeypatch, Loop([LoopBusy("busy")]), control).holding.run()
     assert control.reports == [(7, "busy"), (7, "")]
 
 
-def test_a_store_that_fails_during_a_lease_is_reported_and_asked_again_later(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_store_failure_during_a_lease_is_reported_and_retried_later(monkeypatch: pytest.MonkeyPatch) -> None:
     control = Control(ends_after=4)
     bench = Bench(monkeypatch, Loop([Unavailable("the disk is full")]), control)
     control.reported = lambda: bench.pass_time(2.0)
@@ -268,7 +266,7 @@ def test_a_store_that_fails_during_a_lease_is_reported_and_asked_again_later(mon
     assert control.reports == [(7, "the disk is full")] * 3 + [(7, "")]
 
 
-def test_a_loop_at_rest_whose_group_another_worker_has_ends_with_the_lease(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_idle_loop_whose_group_was_taken_over_ends_with_its_lease(monkeypatch: pytest.MonkeyPatch) -> None:
     loop = Loop([GroupFenced("another has it")])
     bench = Bench(monkeypatch, loop, Control())
     with pytest.raises(GroupFenced):
@@ -291,7 +289,7 @@ def test_a_snapshot_that_failed_is_written_again_before_the_next_interval(monkey
     assert loop.events == ["wrote", "wrote", "released"], "one of the interval, and one at the end"
 
 
-def test_a_lease_that_ends_by_itself_leaves_its_loop_to_the_one_that_aligns_the_results(
+def test_a_loop_that_reached_its_end_offsets_is_released_for_the_lease_that_aligns_results(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     loop = Loop(belongs_to=("/checkpoint", LIMITS, {"t": 1}, {"t": (9,)}))
@@ -303,7 +301,7 @@ def test_a_lease_that_ends_by_itself_leaves_its_loop_to_the_one_that_aligns_the_
 
 @pytest.mark.parametrize("begins", [True, False])
 @pytest.mark.parametrize("until", [None, {"t": (9,)}])
-def test_a_lease_that_ends_before_its_end_offsets_says_so(
+def test_the_result_of_a_lease_states_whether_it_ended_before_its_end_offsets(
     monkeypatch: pytest.MonkeyPatch, until: dict[str, tuple[int, ...]] | None, *, begins: bool
 ) -> None:
     loop = Loop(belongs_to=("/checkpoint", LIMITS, {"t": 1}, until))
@@ -311,7 +309,7 @@ def test_a_lease_that_ends_before_its_end_offsets_says_so(
     assert bench.holding.run().is_cut_short is (until is not None)
 
 
-def test_a_loop_keeps_its_end_offsets_so_a_lease_with_others_replaces_it(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_lease_with_other_end_offsets_replaces_the_loop(monkeypatch: pytest.MonkeyPatch) -> None:
     loop, new = Loop(), Loop()
     lease = replace(LEASE, until={"t": (9,)})
     bench = Bench(monkeypatch, loop, Control(ends_after=1), lease, next_loops=[new])
@@ -339,7 +337,7 @@ def test_a_lease_that_restores_reads_up_to_its_end_offsets(
     assert not result.is_cut_short
 
 
-def test_a_lease_that_restores_lasts_until_the_state_is_the_checkpoints_own_and_ends_by_itself(
+def test_a_lease_that_restores_ends_once_the_state_belongs_to_the_checkpoint(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     loop, control = Loop(is_taken_over=False), Control()

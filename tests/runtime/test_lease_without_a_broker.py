@@ -103,7 +103,7 @@ class Bench:
 
 
 @pytest.mark.parametrize("fails", [True, False])
-def test_it_goes_to_another_executor_if_the_driver_does_not_know_of_it(
+def test_an_unreported_lease_is_retried_on_another_executor(
     monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture, *, fails: bool
 ) -> None:
     bench = Bench(monkeypatch, fails=fails)
@@ -116,7 +116,9 @@ def test_it_goes_to_another_executor_if_the_driver_does_not_know_of_it(
     assert bench.loop.events == ([] if fails else ["released"]), "the loop continues until another worker has the group"
 
 
-def test_one_that_continues_with_a_loop_goes_to_another_executor_too(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_unreported_lease_of_an_existing_loop_is_retried_on_another_executor(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     bench = Bench(monkeypatch)
     assert bench.holding.step() is None
     bench.holding = Holding(bench.holding._spec, Lease("c1", 3, 0, 1, 1, 0, {"t": (0,)}), bench.process)
@@ -127,7 +129,7 @@ def test_one_that_continues_with_a_loop_goes_to_another_executor_too(monkeypatch
         bench.holding.step()
 
 
-def test_one_that_the_driver_knows_of_lasts(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_reported_lease_continues_without_a_broker(monkeypatch: pytest.MonkeyPatch) -> None:
     bench = Bench(monkeypatch)
     bench.control.is_reported = True
     bench.be_silent(100 * SILENT_SECONDS)
@@ -135,7 +137,7 @@ def test_one_that_the_driver_knows_of_lasts(monkeypatch: pytest.MonkeyPatch) -> 
     assert not bench.loop.events
 
 
-def test_the_time_to_open_the_group_is_no_silence(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_time_to_open_the_group_does_not_count_as_silence(monkeypatch: pytest.MonkeyPatch) -> None:
     bench = Bench(monkeypatch, seconds=10 * SILENT_SECONDS)
     bench.control.silent_seconds = 10 * SILENT_SECONDS
     assert bench.holding.step() is None

@@ -47,7 +47,7 @@ def batch(*results: LeaseResult) -> Any:
 
 
 @pytest.mark.parametrize("is_away", [True, False])
-def test_it_names_the_other_driver_and_says_what_to_do(*, is_away: bool) -> None:
+def test_the_error_names_the_other_driver_and_the_remedy(*, is_away: bool) -> None:
     runner = runner_of(Trigger.AVAILABLE_NOW, Control(is_away=is_away))
     with pytest.raises(LeasesEnded) as raised:
         runner._on_batch(batch(LeaseResult(150), LeaseResult(150, is_cut_short=True)), 1)

@@ -47,7 +47,7 @@ def read(part: RepartitionPartition, end: int) -> None:
 
 
 @pytest.mark.parametrize("known", [(), (SenderTime(REPARTITION, A, -1, 50),)])
-def test_an_announcement_before_the_reader_s_start_only_gives_a_time(known: tuple[SenderTime, ...]) -> None:
+def test_an_announcement_from_before_the_reader_s_start_provides_only_a_time(known: tuple[SenderTime, ...]) -> None:
     part = new_partition(2, known)
     announce_time(part, 0, A, TaskTime(20, caught_up=True))
     announce_time(part, 1, A, CAUGHT_UP)
@@ -63,7 +63,7 @@ def test_an_announcement_before_the_reader_s_start_only_gives_a_time(known: tupl
     assert sender(part).promise() == EVER
 
 
-def test_records_of_another_topic_wait_until_the_sender_speaks() -> None:
+def test_records_of_another_topic_wait_for_the_sender_s_announcement() -> None:
     part, prices = new_partition(1), InputPartition("prices", 0, 0, 0)
     task = TaskInput([prices], [part])
     give(prices, 40, 70)
@@ -77,7 +77,7 @@ def test_records_of_another_topic_wait_until_the_sender_speaks() -> None:
     assert [message.timestamp()[1] for stream in task.ready(9) for message in stream] == [70, 60]
 
 
-def test_it_expires_unless_it_is_repeated() -> None:
+def test_an_announcement_expires_unless_it_is_repeated() -> None:
     part = new_partition(0)
     announce_twice(part, 0, A, CAUGHT_UP)
     read(part, 2)
@@ -88,7 +88,7 @@ def test_it_expires_unless_it_is_repeated() -> None:
     assert sender(part).promise() == 50
 
 
-def test_an_announcement_is_as_old_as_the_last_look_at_which_the_one_before_it_was_not_there() -> None:
+def test_an_announcement_dates_from_the_last_poll_before_the_previous_announcement() -> None:
     part = new_partition(0, at=100.0)
     announce_twice(part, 0, A, CAUGHT_UP)
     read(part, 2)
@@ -104,7 +104,7 @@ def test_an_announcement_is_as_old_as_the_last_look_at_which_the_one_before_it_w
     assert sender(part).said_at == 900.0
 
 
-def test_an_announcement_of_a_sender_that_was_frozen_before_it_sent_it_is_old() -> None:
+def test_an_announcement_that_a_frozen_sender_sends_late_counts_as_old() -> None:
     part = new_partition(0, at=100.0)
     announce_twice(part, 0, A, CAUGHT_UP)
     read(part, 2)
@@ -133,7 +133,7 @@ def test_a_task_waits_for_a_sender_of_its_group_up_to_that_sender_s_position() -
     assert stream.promise() == EVER
 
 
-def test_a_sender_that_is_behind_promises_no_more_than_it_announced() -> None:
+def test_a_sender_that_has_not_caught_up_guarantees_only_its_announced_time() -> None:
     part = new_partition(0)
     stream = sender(part)
     stream.frontier = Frontier()
@@ -143,7 +143,7 @@ def test_a_sender_that_is_behind_promises_no_more_than_it_announced() -> None:
     assert stream.promise() == 50
 
 
-def test_how_far_a_task_is_is_the_time_of_the_next_record_it_takes() -> None:
+def test_the_frontier_of_a_task_is_the_timestamp_of_its_next_record() -> None:
     first, second = InputPartition("a", 0, 1, 0), InputPartition("b", 0, 1, 0)
     task = TaskInput([first, second])
     assert task.frontier == -1, "nothing was read yet"
@@ -156,7 +156,7 @@ def test_how_far_a_task_is_is_the_time_of_the_next_record_it_takes() -> None:
 
 
 @pytest.mark.parametrize("is_before_the_start", [True, False])
-def test_that_a_sender_is_done_in_a_lease_does_not_expire(is_before_the_start: bool) -> None:
+def test_the_announcement_that_a_sender_is_done_with_a_lease_does_not_expire(is_before_the_start: bool) -> None:
     part = new_partition(1 if is_before_the_start else 0)
     announce_time(part, 0, A, TaskTime(50, done=LEASE))
     read(part, 1)

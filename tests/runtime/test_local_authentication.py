@@ -9,7 +9,7 @@ from forebay.runtime.launch.rpc_secret import ENCRYPTED
 
 
 @pytest.mark.parametrize("slots", [1, 2])
-def test_calls_are_proven_and_encrypted(slots: int) -> None:
+def test_local_calls_are_authenticated_and_encrypted(slots: int) -> None:
     settings = _common_settings(SparkOptions(slots=slots))
     assert settings.items() >= ENCRYPTED.items()
     assert settings["spark.master"] == f"local[{slots},4]"

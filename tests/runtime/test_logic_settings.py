@@ -9,7 +9,7 @@ from forebay.runtime.driver.logic_settings import WrongSettings, parse_logic
 from windowed_metrics.settings import EmitResults
 
 
-def test_text_becomes_what_the_setting_is() -> None:
+def test_text_is_converted_to_the_type_of_the_setting() -> None:
     parsed = parse_logic(find_service("windowed-metrics"), {"emit_results": "both", "window_ms": "60000"})
     assert parsed == {"emit_results": EmitResults.BOTH, "window_ms": 60_000}
 

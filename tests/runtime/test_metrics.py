@@ -58,7 +58,7 @@ def test_counts_of_another_worker_for_the_task_are_added(metrics: JobMetrics) ->
     assert value(metrics, "forebay_records_out_total", kind="output") == 8
 
 
-def test_tasks_are_counted_each_by_itself(metrics: JobMetrics) -> None:
+def test_each_task_is_counted_separately(metrics: JobMetrics) -> None:
     metrics.observe(
         [task_figures(1, task=0, outputs=5), task_figures(1, task=1, outputs=7), task_figures(1, part=1, outputs=1)]
     )
@@ -115,7 +115,7 @@ def test_records_between_steps_are_counted_by_edge(metrics: JobMetrics) -> None:
     assert value(metrics, "forebay_edge_records_total", subtopology="0", from_node="2", to_node="10") == 1
 
 
-def test_many_steps_leave_room_for_what_stores_hold() -> None:
+def test_too_many_edge_counts_are_omitted_in_favor_of_store_statistics() -> None:
     many = {f"{n} {n + 1}": 10**9 for n in range(400)}
     decoded = TaskFigures.from_json(replace(task_figures(), passed=many, stores={"n": [1] * 4}).to_json())
     assert (decoded.passed, decoded.stores) == ({}, {"n": [1] * 4})
@@ -128,7 +128,7 @@ def test_counters_of_the_logic_are_shown_by_name(metrics: JobMetrics) -> None:
     assert value(metrics, "forebay_user_counter_total", name="late") == 1
 
 
-def test_a_report_takes_as_much_of_the_logic_s_as_it_has_room_for() -> None:
+def test_a_report_contains_as_many_counters_of_the_logic_as_fit() -> None:
     figures = task_figures(1)
     figures.note({f"{number:03d}{'x' * 97}": 1.0 for number in range(100)})
     assert 5 < len(figures.own) < 20

@@ -84,7 +84,7 @@ def test_an_unreadable_message_is_reported_with_both_releases(monkeypatch: pytes
         (False, StoreChanged, False),  # users may edit a service's files while its job runs from them
     ],
 )
-def test_only_an_executor_that_is_replaced_on_its_own_leaves(
+def test_an_executor_leaves_its_driver_only_if_it_is_supervised(
     monkeypatch: pytest.MonkeyPatch, supervised: bool, raised: type[Exception], left: bool
 ) -> None:
     def hold(*given: object) -> str:
@@ -114,7 +114,7 @@ def test_a_temporary_failure_is_not_attributed_to_code(failure: Exception) -> No
     assert explain_failure(failure, SPEC) is failure
 
 
-def test_a_failure_of_the_driver_s_own_code_stays_what_it_is() -> None:
+def test_a_failure_is_not_attributed_to_code_if_the_versions_match() -> None:
     failure = StoreChanged("convert them")
     own = replace(SPEC, code_version=code_version(SPEC.entry, SPEC.logic))
     assert explain_failure(failure, own) is failure

@@ -37,13 +37,13 @@ def test_a_new_sub_topology_reports_what_the_first_one_has_read() -> None:
         "another task, which leaves it to the first",
     ],
 )
-def test_others_report_nothing(
+def test_other_sub_topologies_report_nothing(
     place: tuple[int, int], own: TaskPosition, elsewhere: set[str], first: TaskPosition | None
 ) -> None:
     assert with_own_reports(place, own, elsewhere, {FIRST: first, place: own}) == own
 
 
-def test_it_is_part_of_the_position() -> None:
+def test_the_report_offsets_are_part_of_the_position() -> None:
     own = position(ends=(("prices", 0, 1),), reports=(("prices", 0, 5),))
     assert TaskPosition.from_json(own.to_json()) == own
     assert with_own_reports(SECOND, own, {"prices"}, {FIRST: position(ends=(("prices", 0, 8),))}) == own

@@ -20,10 +20,10 @@ def environment_within(conf: Mapping[str, str]) -> dict[str, str]:
     return environment
 
 
-def test_each_of_several_jobs_has_an_environment_of_its_own() -> None:
+def test_each_of_several_jobs_has_a_separate_environment() -> None:
     assert environment_within({JOBS: "2"}) == {"A": "1", VARIABLE: "sums", **READERS}
 
 
 @pytest.mark.parametrize("conf", [{}, {JOBS: "1"}])
-def test_a_job_that_is_alone_has_not(conf: Mapping[str, str]) -> None:
+def test_a_single_job_has_no_separate_environment(conf: Mapping[str, str]) -> None:
     assert environment_within(conf) == {"A": "1", **READERS}

@@ -38,7 +38,7 @@ def _is_due_with(records: int, pacing: Pacing) -> None:
     pacing.on_due()
 
 
-def test_nothing_is_due_while_nothing_is_there(pacing: Pacing, clock: Clock) -> None:
+def test_no_commit_is_due_without_records(pacing: Pacing, clock: Clock) -> None:
     clock.now += 1_000
     assert pacing.is_empty
     assert not pacing.is_due(0)
@@ -52,7 +52,7 @@ def test_the_first_records_after_a_pause_are_due_at_once(pacing: Pacing, clock: 
     assert pacing.is_due(3)
 
 
-def test_those_that_follow_wait_for_the_commit_interval(pacing: Pacing, clock: Clock) -> None:
+def test_later_records_wait_for_the_commit_interval(pacing: Pacing, clock: Clock) -> None:
     clock.now += 0.05
     pacing.took(3, 10)
     assert not pacing.is_due(3)
@@ -71,7 +71,7 @@ def test_the_interval_counts_from_when_the_last_commit_was_due(pacing: Pacing, c
     assert pacing.wait() == pytest.approx(0.17)
 
 
-def test_a_slow_broker_is_given_half_an_interval_between_two_commits(pacing: Pacing, clock: Clock) -> None:
+def test_commits_to_a_slow_broker_are_at_least_half_an_interval_apart(pacing: Pacing, clock: Clock) -> None:
     clock.now += 0.2
     _is_due_with(3, pacing)
     clock.now += 0.5
@@ -95,7 +95,7 @@ def interval_after(pacing: Pacing, clock: Clock, costs: list[float]) -> float:
 @pytest.mark.parametrize(
     ("cost", "interval"), [(0.001, 0.025), (0.01, 0.025), (0.02, 0.04), (0.04, 0.08), (0.06, 0.11)]
 )
-def test_the_interval_follows_what_a_commit_takes(clock: Clock, cost: float, interval: float) -> None:
+def test_the_interval_adapts_to_the_duration_of_commits(clock: Clock, cost: float, interval: float) -> None:
     """The interval is short while commits are cheap and longer under load. The broker gets at least half of it."""
     assert interval_after(Pacing(Limits(), clock), clock, [cost] * 100) == pytest.approx(interval, abs=1e-4)
 
@@ -104,7 +104,7 @@ def test_one_slow_commit_changes_the_interval_little(clock: Clock) -> None:
     assert interval_after(Pacing(Limits(), clock), clock, [0.015] * 100 + [0.06, 0.015]) < 0.045
 
 
-def test_a_commit_that_was_never_due_says_nothing_about_the_time_of_commits(clock: Clock) -> None:
+def test_a_commit_that_was_never_due_does_not_affect_the_interval(clock: Clock) -> None:
     """Such a commit only announces times after seconds without records."""
     pacing = Pacing(Limits(), clock)
     interval_after(pacing, clock, [0.005] * 100)
@@ -133,12 +133,12 @@ def test_a_commit_that_failed_before_an_outage_does_not_count(clock: Clock) -> N
     assert interval_after(pacing, clock, [0.005]) == pytest.approx(0.025)
 
 
-def test_a_fixed_interval_stays(clock: Clock) -> None:
+def test_a_fixed_interval_is_not_adapted(clock: Clock) -> None:
     pacing = Pacing(Limits(commit_interval_ms=70, shortest_interval_ms=70), clock)
     assert interval_after(pacing, clock, [0.001] * 100) == pytest.approx(0.07)
 
 
-def test_while_full_reads_come_a_backlog_is_gathered_for_a_while(pacing: Pacing, clock: Clock) -> None:
+def test_a_backlog_is_collected_for_a_while_as_long_as_reads_are_full(pacing: Pacing, clock: Clock) -> None:
     clock.now += 0.3
     pacing.took(1_000, 10)
     assert not pacing.is_due(1_000)
@@ -170,7 +170,7 @@ def test_a_full_commit_is_due(pacing: Pacing, records: int, size: int) -> None:
     assert pacing.is_due(records)
 
 
-def test_no_limit_of_bytes_is_none(clock: Clock) -> None:
+def test_commits_have_no_byte_limit_by_default(clock: Clock) -> None:
     pacing = Pacing(Limits(), clock)
     pacing.took(1, 1 << 40)
     assert not pacing.is_full
@@ -181,7 +181,7 @@ def test_earlier_waiting_records_count_as_present(pacing: Pacing) -> None:
     assert not pacing.is_empty
 
 
-def test_there_is_room_for_the_rest_of_a_commit_and_always_for_one(pacing: Pacing) -> None:
+def test_a_read_is_limited_to_the_rest_of_a_commit_but_never_below_one_record(pacing: Pacing) -> None:
     pacing.took(4_990, 0)
     assert pacing.room == 10
     pacing.took(100, 0)
@@ -198,7 +198,7 @@ def test_if_commits_are_small_records_are_read_ahead(clock: Clock) -> None:
     assert pacing.room == 100, "what is queued may all have to wait for what is not"
 
 
-def test_of_large_records_few_are_read_ahead(clock: Clock) -> None:
+def test_few_large_records_are_read_ahead(clock: Clock) -> None:
     pacing = Pacing(Limits(max_records=2), clock)
     pacing.took(1, 1 << 20)
     pacing.begin(1)

@@ -31,7 +31,7 @@ def of_release_before(**changes: object) -> bytes:
     return json.dumps({"marker": json.dumps(marker), "ends": [["orders", 0, 10]]}).encode()
 
 
-def test_it_is_read_as_it_was_written() -> None:
+def test_a_position_decodes_to_the_encoded_value() -> None:
     assert TaskPosition.from_json(POSITION.to_json()) == POSITION
 
 
@@ -70,7 +70,7 @@ def test_offset_metadata_names_the_owner() -> None:
         owner("another program's")
 
 
-def test_a_tag_says_how_many_commits_of_which_checkpoint() -> None:
+def test_a_tag_contains_the_checkpoint_and_its_number_of_commits() -> None:
     assert commits_in(POSITION.tag, "c1") == 41
     assert commits_in(tag_of("c1", 0), "c1") == 0
     assert commits_in(POSITION.tag, "c2") == -1

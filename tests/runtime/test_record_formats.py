@@ -40,7 +40,7 @@ FORMATS = {TOPIC: DOUBLES}
 """The declared formats."""
 
 
-def test_formats_of_which_nothing_is_known_have_no_digest() -> None:
+def test_unknown_formats_have_no_digest() -> None:
     assert UNKNOWN.digest == ""
     assert data_headers("a-0", "") == data_headers("a-0")
 
@@ -51,7 +51,7 @@ def test_a_record_names_its_sender_and_its_format() -> None:
     assert sender_and_digest(b"a-0") == (b"a-0", "")
 
 
-def test_the_row_of_a_format_is_no_store_s() -> None:
+def test_the_row_of_a_record_format_does_not_belong_to_a_store() -> None:
     row = row_of(TOPIC, LONGS.digest)
     assert (topic_of(row), digest_of(row)) == (TOPIC, LONGS.digest)
     assert topic_of(b"\x01layout\0totals") == ""
@@ -150,7 +150,7 @@ def test_used_records_behind_unused_ones_are_known_by_their_sender() -> None:
     assert readings_of([position], [(TOPIC, 0)])[TOPIC, 0].used == {b"a-0": 7}
 
 
-def test_the_refusal_says_which_records_wait_where() -> None:
+def test_the_error_names_the_number_and_partitions_of_unread_records() -> None:
     unread = {(TOPIC, 3): Counter({LONGS.digest: 4}), (TOPIC, 0): Counter({LONGS.digest: 12, DOUBLES.digest: 1})}
     assert has_other_formats(unread, FORMATS)
     with pytest.raises(FormatChanged) as refusal:
@@ -173,7 +173,7 @@ def test_records_without_a_format_and_of_the_declared_one_are_not_refused() -> N
     assert layouts_to_read(unread, FORMATS, {TOPIC: {}}) == {}
 
 
-def test_readers_are_given_the_layouts_that_they_read() -> None:
+def test_readers_receive_the_layouts_of_unread_records() -> None:
     before = RecordFormat.of_layout(TOPIC, {"keys": "text", "values": ["by name", "JSON", "1"]})
     now = RecordFormat.of_layout(TOPIC, {"keys": "text", "values": ["by name", "JSON", "2"]})
     known = {TOPIC: {before.digest: before.layout}}
@@ -190,7 +190,7 @@ def record(offset: int, sender: str, digest: str) -> Record:
     return Record((TOPIC, 0), offset, b"k", b"v", 1, data_headers(sender, digest), None, 0)
 
 
-def test_a_reader_takes_records_of_its_format_and_of_none() -> None:
+def test_a_reader_accepts_records_with_its_format_or_without_a_format() -> None:
     partition = partition_of(LONGS)
     for offset, digest in enumerate(("", LONGS.digest)):
         partition.take(record(offset, "a-0", digest), offset)

@@ -13,7 +13,7 @@ def test_the_cause_is_followed_by_the_remedy() -> None:
     assert "free space or enlarge the volume" in said
 
 
-def test_a_cause_that_names_something_else_gives_way_to_what_matters() -> None:
+def test_a_more_specific_cause_replaces_the_reported_cause() -> None:
     said = explain("SparkException: Job aborted", f"SparkException: Job aborted\nCaused by: {FULL}")
     assert said.startswith("No space left on device: a volume is full")
 
@@ -22,5 +22,5 @@ def test_other_causes_stay_as_they_are() -> None:
     assert explain("ValueError: no", "ValueError: no\n at somewhere") == "ValueError: no"
 
 
-def test_it_is_waited_out() -> None:
+def test_a_full_disk_is_a_temporary_failure() -> None:
     assert any(sign in FULL for sign in PASSING)

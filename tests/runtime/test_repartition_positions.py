@@ -54,7 +54,7 @@ def test_used_records_after_that_are_skipped() -> None:
     assert offsets(task) == [1, 5]
 
 
-def test_it_is_skipped_after_a_second_start_before_the_reader_reached_it() -> None:
+def test_used_records_are_skipped_after_another_start_before_the_reader_reached_them() -> None:
     part = partition(held_back())
     between = TaskInput([], [part])
     forward(part, 1, A, 50)
@@ -69,7 +69,7 @@ def test_it_is_skipped_after_a_second_start_before_the_reader_reached_it() -> No
     assert offsets(task) == [1]
 
 
-def test_an_older_time_does_not_come_back() -> None:
+def test_an_older_time_does_not_replace_a_later_one() -> None:
     known = (SenderTime(REPARTITION, A, 8, 100), SenderTime(REPARTITION, B, -1, 70))
     part = RepartitionPartition(REPARTITION, 0, [A, B], known, 3)
     announce_time(part, 3, A, TaskTime(20, caught_up=False))
@@ -77,7 +77,7 @@ def test_an_older_time_does_not_come_back() -> None:
     assert [s.time for s in part.senders.values()] == [100, 90]
 
 
-def test_the_times_of_another_repartition_are_not_taken_for_its_own() -> None:
+def test_sender_times_of_another_repartition_are_ignored() -> None:
     part = RepartitionPartition(REPARTITION, 0, [A], (SenderTime("app-other-repartition", A, 8, 100),), 0)
     assert part.senders[A.encode()].time == -1
 
@@ -113,7 +113,7 @@ def test_records_beyond_the_bound_are_read_again_when_there_is_room(monkeypatch:
     assert part.senders[B.encode()].time == 99
 
 
-def test_a_cut_sender_promises_nothing() -> None:
+def test_a_sender_whose_queue_was_cut_guarantees_no_time() -> None:
     part = partition()
     stream = part.senders[A.encode()]
     for offset in (0, 1):
@@ -124,7 +124,7 @@ def test_a_cut_sender_promises_nothing() -> None:
     assert stream.promise() == -1
 
 
-def test_a_lease_is_done_when_all_senders_said_so_of_it() -> None:
+def test_a_lease_is_done_once_all_senders_have_announced_its_end() -> None:
     part = partition()
     announce_time(part, 0, A, TaskTime(1, done=3))
     announce_time(part, 1, B, TaskTime(1, done=2))

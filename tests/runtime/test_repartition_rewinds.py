@@ -105,7 +105,7 @@ def test_a_sender_that_has_room_later_does_not_move_the_reader_past_another_s_re
     assert backlog.left() == backlog.missing()
 
 
-def test_a_position_committed_before_the_cut_records_came_again_is_before_them() -> None:
+def test_a_position_committed_before_cut_records_are_read_again_precedes_them() -> None:
     backlog = Backlog([*[(A, time) for time in range(12)], (B, 10**9)])
     announce_time(backlog.part, 0, C, TaskTime(10**9))
     backlog.part.next = 0

@@ -76,13 +76,13 @@ def was_repeated(watch: RetryWatch, client: Any, call: Any) -> bool:
     return watch.has_repeated(client, call)
 
 
-def test_a_commit_that_is_quicker_than_any_retry_is_not_looked_at(watch: RetryWatch, time: Time) -> None:
+def test_a_commit_that_is_faster_than_any_retry_is_not_checked(watch: RetryWatch, time: Time) -> None:
     client = Client(watch, time, {})
     assert not was_repeated(watch, client, time.takes(0.19))
     assert time.now == pytest.approx(100.19), "no wait"
 
 
-def test_a_slow_commit_without_a_retry_costs_a_wait_for_statistics_only(watch: RetryWatch, time: Time) -> None:
+def test_a_slow_commit_without_a_retry_only_waits_for_statistics(watch: RetryWatch, time: Time) -> None:
     client = Client(watch, time, {})
     assert not was_repeated(watch, client, time.takes(SLOW))
     assert 101 <= time.now < 102
@@ -163,7 +163,7 @@ def test_a_backoff_is_never_so_short_that_each_commit_is_slow(watch: RetryWatch,
 @pytest.mark.parametrize(
     "option", [("statistics.interval.ms", 100), ("retry.backoff.ms", 400), ("retry.backoff.max.ms", 900)]
 )
-def test_options_that_the_watch_can_work_with_are_kept(
+def test_options_that_the_watch_supports_are_not_changed(
     watch: RetryWatch, caplog: pytest.LogCaptureFixture, option: tuple[str, int]
 ) -> None:
     assert option in watch.configure(dict([option])).items()

@@ -121,7 +121,9 @@ def work(rows: list[Record], monkeypatch: pytest.MonkeyPatch) -> Rescale:
     return rescale
 
 
-def test_the_old_changelogs_go_last(broker: Broker, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_old_changelogs_are_deleted_after_all_rows_are_staged(
+    broker: Broker, monkeypatch: pytest.MonkeyPatch
+) -> None:
     job = work(ROWS, monkeypatch)
     assert (job.stage(), job.publish()) == (10, 10)
     assert broker.done == [
@@ -163,7 +165,7 @@ def test_the_staging_topic_is_configured_to_keep_everything(broker: Broker, monk
     assert config["message.timestamp.type"] == "CreateTime"
 
 
-def test_former_internal_changelogs_stop_it_before_anything_is_changed(
+def test_former_internal_changelogs_stop_a_rescale_before_anything_is_changed(
     broker: Broker, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     others = ("user-sessions-1-task", "user-sessions-12-task", STAGING, "user-sessions-eu-1-task")
@@ -180,7 +182,7 @@ def test_former_internal_changelogs_stop_it_before_anything_is_changed(
     assert job.stage() == 10
 
 
-def test_positions_that_another_sub_topology_left_stop_it_before_anything_is_written(
+def test_positions_of_another_sub_topology_stop_a_rescale_before_anything_is_written(
     broker: Broker, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     kafka = KafkaSettings(bootstrap_servers="nowhere:1", schema_registry_url="http://nowhere:1")
@@ -200,7 +202,7 @@ def test_positions_that_another_sub_topology_left_stop_it_before_anything_is_wri
     ],
     ids=["a row", "the numbers"],
 )
-def test_records_missing_from_the_staging_topic_stop_it_before_anything_is_deleted(
+def test_records_missing_from_the_staging_topic_stop_a_rescale_before_anything_is_deleted(
     broker: Broker, monkeypatch: pytest.MonkeyPatch, damage: Callable[[list[Message]], object], message: str
 ) -> None:
     job = work(ROWS, monkeypatch)

@@ -64,7 +64,7 @@ def test_positions_of_the_same_topology_or_of_an_old_release_can_be_rescaled(nam
 @pytest.mark.parametrize(
     ("names", "place"), [(("second", "first"), 0), (("first", "third"), 1), (("", "first"), 1), (("third", ""), 0)]
 )
-def test_positions_that_another_sub_topology_left_are_not_rescaled(names: tuple[str, ...], place: int) -> None:
+def test_positions_of_another_sub_topology_are_not_rescaled(names: tuple[str, ...], place: int) -> None:
     message = f"app-{place}-task, partition 0, was written by the sub-topology {names[place]}, .* Run the job once"
     with pytest.raises(StateConflict, match=message):
         refuse_other_topology("app", left_by(*names), ["first", "second"])

@@ -57,7 +57,7 @@ def test_ids_and_timers_are_restored() -> None:
 
 
 @pytest.mark.parametrize("point", ["commit.before", "commit.after"])
-def test_a_restore_that_breaks_is_done_again(point: str) -> None:
+def test_an_interrupted_restore_is_repeated(point: str) -> None:
     bench, other = busy_bench(), busy_bench()
     lose_checkpoint(bench)
     with pytest.raises(Unavailable):
@@ -69,7 +69,7 @@ def test_a_restore_that_breaks_is_done_again(point: str) -> None:
     assert bench.totals() == other.totals()
 
 
-def test_the_state_is_the_new_checkpoints_once_it_is_taken_over() -> None:
+def test_the_state_belongs_to_the_new_checkpoint_after_the_first_commit() -> None:
     bench = busy_bench()
     lose_checkpoint(bench)
     bench.group.open(bench.lease)

@@ -27,13 +27,13 @@ class Topic:
         self.ends.update(self.grows)
 
 
-def test_nothing_moves() -> None:
+def test_a_job_without_commits_is_not_detected_as_running() -> None:
     topic = Topic({TASK: 7, OTHER: 0})
     assert sign_of_life(topic.look, topic.pause) == ""
     assert topic.waited == WATCH_SECONDS
 
 
-def test_a_commit_while_it_is_watched() -> None:
+def test_a_job_that_commits_is_detected_as_running() -> None:
     topic = Topic({TASK: 7, OTHER: 0})
     topic.grows = {OTHER: 3}
     assert sign_of_life(topic.look, topic.pause) == "app-0-task-1 grew from 0 to 3 within 3 s"

@@ -92,7 +92,7 @@ def test_a_job_that_waits_for_its_broker_does_not_block_others() -> None:
     run.end()
 
 
-def test_a_job_whose_turn_had_not_come_does_not_start_at_the_end() -> None:
+def test_a_job_that_has_not_started_yet_does_not_start_when_the_run_ends() -> None:
     first, second = Job("first"), Job("second")
     run = Run(first, second, at_once=1)
     assert first.began.wait(30)

@@ -96,7 +96,7 @@ def test_groups_that_wait_for_a_slot_are_reported_after_some_seconds() -> None:
     assert watch.trouble("next run") == "", "its groups have only begun to wait"
 
 
-def test_the_stages_of_a_query_are_told_from_those_of_other_jobs() -> None:
+def test_stages_of_other_spark_jobs_are_counted_separately() -> None:
     spark = context("spark://host:7077", 3)
     stages = count_stages(spark, [1, 2])
     assert stages == Stages(tasks=2, running=1, others=2)

@@ -70,7 +70,7 @@ def test_deleted_rows_stay_deleted(writer: int, reader: int, away: int) -> None:
     assert bench.totals() == {"b": Total(2, 1), "c": Total(3, 1)}
 
 
-def test_the_tail_is_read_where_it_proves_complete() -> None:
+def test_changelogs_are_read_from_the_snapshot_s_offsets_if_no_delete_is_missing() -> None:
     bench = job_with_a_delete()
     bench.broker.now += HOUR
     bench.compact()
@@ -106,7 +106,7 @@ def test_a_shorter_retention_of_the_topic_counts(caplog: pytest.LogCaptureFixtur
     assert b"totals\0a" not in dict(bench.table.scan(b""))
 
 
-def test_a_job_at_rest_writes_no_marks_again_for_a_while() -> None:
+def test_an_idle_job_does_not_repeat_its_marks_for_a_while() -> None:
     bench = job_with_a_delete()
     bench.worker()
     bench.run()
@@ -137,6 +137,6 @@ def test_a_snapshot_of_a_release_without_marks_is_judged_by_its_age(away: int, i
     assert bench.group.coverage.is_incomplete is not is_complete
 
 
-def test_a_mark_says_its_number() -> None:
+def test_a_mark_contains_its_number() -> None:
     assert number_of(SnapshotMark("topic", 0, 17, 0).headers) == 17
     assert number_of(None) == -1

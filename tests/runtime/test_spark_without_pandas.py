@@ -20,6 +20,6 @@ make()
 """
 
 
-def test_a_function_of_batches_is_made_without_pandas_and_others_ask_for_it() -> None:
+def test_functions_are_created_without_pandas_only_inside_the_context() -> None:
     done = subprocess.run([sys.executable, "-c", MADE], capture_output=True, text=True, check=False)
     assert done.stdout.split() == ["False", "True"], done.stderr

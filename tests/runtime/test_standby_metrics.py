@@ -39,7 +39,7 @@ class Following(Follower):
         self._read = dict.fromkeys(self._known, until)
 
 
-def test_the_lag_is_what_was_there_and_is_not_read() -> None:
+def test_the_lag_is_the_number_of_records_not_read_yet() -> None:
     metrics, follower = StandbyMetrics("user-sessions"), Following()
     metrics.follow(follower)
 

@@ -242,7 +242,7 @@ def test_event_ids_that_moved_there_and_back_overwrite_no_others() -> None:
     assert sorted(places.rows[0].values()) == [b"A" * 16, b"C" * 16]
 
 
-def test_what_belongs_to_a_store_follows_it_out_of_a_place_that_is_gone() -> None:
+def test_internal_rows_of_a_store_follow_it_out_of_a_removed_sub_topology() -> None:
     places, own = Places(), {b"\x01kind\0s": b"K", b"\x01layout\0s": b"L", b"\x01marks\0s\0latest": b"M"}
     a, b = reader_of("a", "a", stores=["s"]), reader_of("b", "b")
     places.start(b, a)

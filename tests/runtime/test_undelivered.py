@@ -10,28 +10,28 @@ def at(n: int, handed_to: int = 0) -> TaskPosition:
     return TaskPosition("c", n, handed_to=handed_to)
 
 
-def test_a_batch_that_all_sub_topologies_committed_leaves_nothing() -> None:
+def test_no_records_are_undelivered_if_all_sub_topologies_committed_the_batch() -> None:
     assert undelivered_tasks({(0, 0): at(7, 0b11), (0, 1): at(7, 0b10), (1, 0): at(7), (1, 1): at(7)}) == ()
 
 
-def test_a_task_that_lacks_the_last_batch_has_lost_what_it_was_handed() -> None:
+def test_a_task_that_did_not_commit_the_last_batch_has_undelivered_records() -> None:
     positions: dict[Task, TaskPosition] = {(0, 0): at(7, 0b11), (1, 0): at(7), (1, 1): at(6)}
     assert undelivered_tasks(positions) == ((1, 1),)
 
 
-def test_so_has_one_that_never_committed() -> None:
+def test_a_task_that_never_committed_has_undelivered_records() -> None:
     assert undelivered_tasks({(0, 0): at(7, 0b100)}) == ((1, 2),)
 
 
-def test_one_that_was_handed_nothing_lacks_nothing() -> None:
+def test_a_task_without_repartitioned_records_has_no_undelivered_records() -> None:
     assert undelivered_tasks({(0, 0): at(7, 0b01), (1, 0): at(7), (1, 1): at(5)}) == ()
 
 
-def test_what_was_handed_in_an_earlier_batch_was_delivered() -> None:
+def test_records_of_an_earlier_batch_count_as_delivered() -> None:
     assert undelivered_tasks({(0, 0): at(6, 0b1), (0, 1): at(7), (1, 0): at(5)}) == ()
 
 
-def test_positions_of_this_release_leave_nothing() -> None:
+def test_positions_of_this_release_have_no_undelivered_records() -> None:
     assert undelivered_tasks({(0, 0): at(9), (1, 0): at(3)}) == ()
     assert undelivered_tasks({}) == ()
 

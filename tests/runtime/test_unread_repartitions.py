@@ -119,7 +119,7 @@ def test_a_rescale_stops_before_it_stages_anything(monkeypatch: pytest.MonkeyPat
     assert staged == [TOPIC], "its offsets would be those of another topic once it is created again"
 
 
-def test_a_global_table_that_is_not_read_begins_anew_after_a_rescale() -> None:
+def test_a_global_table_that_is_not_read_starts_over_after_a_rescale() -> None:
     ends, stores = (("g", 0, 4), ("h", 0, 5), ("t", 0, 6)), (("g", "g"), ("h", "h"))
     position = TaskPosition("c", 5, ends=ends, global_stores=stores)
     merged = merge_positions([position], 0, 2, set(), {"h"})

@@ -88,7 +88,7 @@ def test_it_forecasts_the_numbers_of_the_conversion(task: Any, written: Store[An
     assert (forecast.rows, forecast.refused) == (read, False)
 
 
-def test_a_key_whose_latest_version_is_a_tombstone_is_none_of_the_values_that_stay() -> None:
+def test_a_key_whose_latest_version_is_a_tombstone_counts_as_dropped() -> None:
     task = Task()
     store = task.open(versioned_store(3_600_000))
     store.put("soup", cell(1), 10)
@@ -99,14 +99,14 @@ def test_a_key_whose_latest_version_is_a_tombstone_is_none_of_the_values_that_st
     assert forecast.outcome == "3 rows would be read, 1 written or kept, 2 dropped"
 
 
-def test_it_writes_nothing_and_can_be_asked_again() -> None:
+def test_a_forecast_writes_nothing_and_can_be_repeated() -> None:
     task = plain_rows()
     before = task.rows()
     assert forecast_of(task, PLAIN, versioned_store(5)) == forecast_of(task, PLAIN, versioned_store(5))
     assert task.rows() == before
 
 
-def test_a_store_as_it_was_has_nothing_to_do() -> None:
+def test_an_unchanged_store_needs_no_conversion() -> None:
     assert str(forecast_of(plain_rows(), PLAIN, PLAIN)) == (
         "app-0-0: store prices: 2 rows, recorded key-value, declared key-value: nothing to do"
     )
@@ -118,13 +118,13 @@ def test_rows_without_a_record_of_their_kind_count_as_the_declared_one() -> None
     assert "nothing to do: its rows are assumed to have the declared format" in forecast_of(task, PLAIN, PLAIN).outcome
 
 
-def test_two_kinds_without_a_way_between_them_are_refused() -> None:
+def test_two_store_formats_without_a_conversion_are_refused() -> None:
     forecast = forecast_of(plain_rows(), PLAIN, WindowStore("prices", Cell, size_ms=1, retention_ms=1))
     assert forecast.refused
     assert "there is no conversion between the two" in forecast.outcome
 
 
-def test_it_refuses_another_format_first() -> None:
+def test_a_forecast_refuses_rows_of_another_record_format_first() -> None:
     task = plain_rows()
     task.table.apply([(LAYOUTS + b"prices", encode_layout({"values": "long", "keys": "text"}))], b"2")
     for declared in (KeyValueStore("prices", str), TimestampedKeyValueStore("prices", str)):

@@ -23,7 +23,7 @@ print(*sorted(set(sys.modules) - before))
 """
 
 
-def test_a_worker_imports_the_loop_the_logic_and_what_arrow_looks_for() -> None:
+def test_a_warm_worker_has_imported_the_loop_the_logic_pandas_and_pyarrow() -> None:
     done = subprocess.run([sys.executable, "-c", WORKER], capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
     assert {"forebay.runtime.spark.leases", "user_sessions.job", "pandas", "pyarrow"} <= set(done.stdout.split())

@@ -39,5 +39,5 @@ def test_a_frozen_process_is_killed(how: str) -> None:
 
 @pytest.mark.long
 @pytest.mark.parametrize("how", ALIVE)
-def test_a_live_process_is_not(how: str) -> None:
+def test_a_live_process_is_not_killed(how: str) -> None:
     assert exit_code(ALIVE[how]) == 0

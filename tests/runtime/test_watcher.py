@@ -98,7 +98,7 @@ def test_topics_that_have_changed_are_compared_in_the_next_round(scene: Scene) -
 
 
 @pytest.mark.parametrize("glitch", ["b", "", None])
-def test_one_look_at_topics_that_are_described_wrongly_has_no_effect(scene: Scene, glitch: str | None) -> None:
+def test_a_single_wrong_description_of_the_topics_has_no_effect(scene: Scene, glitch: str | None) -> None:
     scene.pass_time(2 * INTERVAL)
     scene.compared.clear()
     before = scene.looks
@@ -110,7 +110,7 @@ def test_one_look_at_topics_that_are_described_wrongly_has_no_effect(scene: Scen
     assert set(scene.compared) == {"a"}
 
 
-def test_looks_before_and_after_an_outage_are_not_in_turn(scene: Scene) -> None:
+def test_polls_before_and_after_an_outage_do_not_count_as_consecutive(scene: Scene) -> None:
     scene.pass_time(2 * INTERVAL)
     scene.compared.clear()
     for topics in ("b", None, "b"):
@@ -123,7 +123,7 @@ def test_looks_before_and_after_an_outage_are_not_in_turn(scene: Scene) -> None:
 
 
 @pytest.mark.parametrize("failure", [Unavailable("away"), KafkaException(KafkaError(KafkaError._TRANSPORT)), OSError()])
-def test_a_look_that_fails_ends_neither_the_watcher_nor_the_leases(scene: Scene, failure: Exception) -> None:
+def test_a_failed_poll_ends_neither_the_watcher_nor_the_leases(scene: Scene, failure: Exception) -> None:
     scene.failure = failure
     scene.pass_time(2 * INTERVAL)
     assert scene.compared == []

@@ -38,20 +38,20 @@ def test_jars_of_spark_are_omitted_and_all_others_kept(tmp_path: Path) -> None:
     assert executable == sys.executable
 
 
-def test_no_python_path_and_no_spark_home_are_no_trouble() -> None:
+def test_the_worker_s_python_needs_no_python_path_and_no_spark_home() -> None:
     _, path, python_path, executable = start_python({"PATH": os.environ["PATH"]})
     assert not python_path
     assert executable == sys.executable
     assert any(Path(place, "pyspark") == Path(INSTALLED) for place in path)
 
 
-def test_a_spark_elsewhere_keeps_what_it_ships(tmp_path: Path) -> None:
+def test_workers_of_another_spark_installation_use_the_driver_s_python(tmp_path: Path) -> None:
     environment = {"SPARK_HOME": str(tmp_path)}
     choose_python(environment)
     assert environment["PYSPARK_PYTHON"] == sys.executable
 
 
-def test_a_given_python_is_kept() -> None:
+def test_a_configured_python_is_not_replaced() -> None:
     environment = {"PYSPARK_PYTHON": "/opt/python"}
     choose_python(environment)
     assert environment["PYSPARK_PYTHON"] == "/opt/python"

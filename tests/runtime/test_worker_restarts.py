@@ -43,7 +43,7 @@ def job(caplog: pytest.LogCaptureFixture) -> Job:
     return Job()
 
 
-def test_it_is_counted_once_for_all_of_its_tasks(job: Job, caplog: pytest.LogCaptureFixture) -> None:
+def test_a_restart_is_counted_once_for_all_tasks_of_the_worker(job: Job, caplog: pytest.LogCaptureFixture) -> None:
     job.report(t0=11, t1=11, t2=22)
     assert job.count == 0
     job.report(t0=33, t2=22)
@@ -54,7 +54,7 @@ def test_it_is_counted_once_for_all_of_its_tasks(job: Job, caplog: pytest.LogCap
     assert "the worker process 11 has ended, and process 33 has its tasks, such as 0-0 (1 times" in record.message
 
 
-def test_each_one_counts(job: Job, caplog: pytest.LogCaptureFixture) -> None:
+def test_every_restart_is_counted(job: Job, caplog: pytest.LogCaptureFixture) -> None:
     for worker in range(5):
         job.report(t0=worker + 1)
     assert job.count == 4
@@ -66,7 +66,7 @@ def test_each_one_counts(job: Job, caplog: pytest.LogCaptureFixture) -> None:
     assert len(job.health.restarts) == 4
 
 
-def test_those_of_a_new_query_are_none(job: Job, caplog: pytest.LogCaptureFixture) -> None:
+def test_workers_of_a_new_query_do_not_count_as_restarts(job: Job, caplog: pytest.LogCaptureFixture) -> None:
     job.report(t0=11)
     job.started = job.now + 0.5
     job.report(t0=22)
@@ -76,7 +76,7 @@ def test_those_of_a_new_query_are_none(job: Job, caplog: pytest.LogCaptureFixtur
     assert job.count == 1
 
 
-def test_a_report_of_the_previous_lease_that_arrives_late_is_none(job: Job) -> None:
+def test_a_late_report_of_the_previous_lease_does_not_count_as_a_restart(job: Job) -> None:
     job.report(t0=11)
     job.started = job.now + 0.5
     job.report(t0=11)
@@ -86,7 +86,7 @@ def test_a_report_of_the_previous_lease_that_arrives_late_is_none(job: Job) -> N
     assert job.count == 1
 
 
-def test_one_that_is_replaced_long_after_a_placement_in_the_same_worker_counts(job: Job) -> None:
+def test_a_worker_replaced_long_after_a_placement_in_it_counts_as_a_restart(job: Job) -> None:
     job.report(t0=11)
     job.started = job.now + 0.5
     job.report(t0=11)
@@ -95,14 +95,14 @@ def test_one_that_is_replaced_long_after_a_placement_in_the_same_worker_counts(j
     assert job.count == 1
 
 
-def test_a_report_that_is_seen_again_is_none(job: Job) -> None:
+def test_a_repeated_report_does_not_count_as_a_restart(job: Job) -> None:
     first = TaskFigures(0, 0, opened=1, at=5, worker=11)
     for report in (first, replace(first, at=4), first):
         job.restarts.observe([report], job.started)
     assert job.count == 0
 
 
-def test_console_and_demo_show_it(job: Job) -> None:
+def test_console_and_demo_show_restarts(job: Job) -> None:
     job.report(t0=11)
     job.report(t0=22)
     job.metrics.count_restart()

@@ -61,14 +61,14 @@ def test_one_changed_bit_is_noticed(write: Callable[[], tuple[Directory, Blocks]
 
 
 @pytest.mark.parametrize("left", [0, 3, 6, 500])
-def test_a_block_that_was_cut_off_is_noticed(left: int) -> None:
+def test_a_truncated_block_is_detected(left: int) -> None:
     directory, blocks = rewrite_blocks()
     blocks[0] = blocks[0][:left]
     with pytest.raises(DamagedBlock):
         read(directory, blocks)
 
 
-def test_a_block_in_anothers_place_is_noticed() -> None:
+def test_swapped_blocks_are_detected() -> None:
     directory, blocks = append_blocks()
     blocks[0], blocks[1] = blocks[1], blocks[0]
     with pytest.raises(DamagedBlock, match=r"block 0{16} is damaged"):

@@ -121,7 +121,9 @@ def test_a_table_a_few_batches_behind_reads_just_those() -> None:
     assert log.read(follower) == 0
 
 
-def test_folding_writes_about_twice_what_was_appended_and_never_all_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_folding_writes_about_twice_the_appended_bytes_and_never_all_rows_at_once(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     monkeypatch.setattr(blocklog, "BLOCK_BYTES", 10_000)
     log = Log()
     rows = [(b"%06d" % n, b"v" * 90) for n in range(10_000)]
@@ -139,14 +141,14 @@ def test_folding_writes_about_twice_what_was_appended_and_never_all_at_once(monk
     assert sum(map(len, log.blocks.blocks.values())) <= 3.5 * state
 
 
-def test_a_large_change_is_cut_into_blocks_of_a_megabyte_at_most() -> None:
+def test_a_large_change_is_split_into_blocks_of_at_most_one_megabyte() -> None:
     changes: list[Change] = [(b"%d" % n, b"x" * 300_000) for n in range(10)]
     parts = list(split_changes(changes))
     assert [change for part in parts for change in part] == changes
     assert max(len(encode_block(part)) for part in parts) <= 1_000_000
 
 
-def test_deltas_go_once_every_chunk_is_folded_past_them() -> None:
+def test_deltas_are_deleted_once_every_chunk_includes_them() -> None:
     log = Log()
     for n in range(200):
         log.write([(b"%d" % (n % 7), b"x" * 50)])

@@ -66,7 +66,7 @@ def test_rows_that_begin_to_return_are_kept_from_then_on() -> None:
     assert count_decoded(codec, of, ROWS) == 0
 
 
-def test_no_more_are_kept_than_may_be() -> None:
+def test_the_cache_of_decoded_rows_is_bounded() -> None:
     codec = Counted()
     of = rows(codec, cached=5_500)
     assert count_decoded(codec, of, [*ROWS, *ROWS]) == 6_000
@@ -102,7 +102,9 @@ STEPS = st.lists(
 
 
 @given(steps=STEPS, cached=st.integers(0, 6))
-def test_whatever_is_kept_a_row_is_what_was_put(steps: list[tuple[str, int | None, bytes | None]], cached: int) -> None:
+def test_a_cached_row_always_has_the_last_value_put(
+    steps: list[tuple[str, int | None, bytes | None]], cached: int
+) -> None:
     table, journal = MemoryTable(), Journal()
     table.apply([(b"store\0%d" % number, b"first") for number in range(5)], b"t")
     of = Rows("store", table, BytesCodec(), journal, cached)

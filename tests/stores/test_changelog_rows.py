@@ -48,6 +48,6 @@ def test_null_empty_and_escaped_values_stay_apart() -> None:
         assert codec.decode(codec.encode(Held(value))) == Held(value)
 
 
-def test_stamped_values_come_back() -> None:
+def test_stamped_values_decode_to_the_encoded_value() -> None:
     codec = StampedCodec(CellCodec())
     assert codec.decode(codec.encode(Stamped(Cell("a"), 5))) == Stamped(Cell("a"), 5)

@@ -40,7 +40,7 @@ REFUSED: dict[str, tuple[Callable[[], Any], str]] = {
 
 
 @pytest.mark.parametrize("what", REFUSED)
-def test_it_is_refused(what: str) -> None:
+def test_an_invalid_declaration_is_refused(what: str) -> None:
     declare, message = REFUSED[what]
     with pytest.raises(ValueError, match=message):
         declare()
@@ -64,7 +64,7 @@ def test_a_value_type_that_can_change_is_refused() -> None:
         TimestampedKeyValueStore("s", Mutable)
 
 
-def test_an_unbound_store_says_how_to_run_it() -> None:
+def test_the_error_of_an_unbound_store_names_the_remedy() -> None:
     with pytest.raises(RuntimeError, match="store prices is not bound: run the processor in a job or in a TestDriver"):
         VersionedKeyValueStore("prices", Cell, history_retention_ms=0).get("k")
 
@@ -81,7 +81,7 @@ def test_a_value_of_another_type_is_refused(bench: Bench) -> None:
         bench.open(SessionStore("x", Cell, retention_ms=1)).put("k", 0, 0, wrong)
 
 
-def test_binding_leaves_the_declaration_alone(bench: Bench) -> None:
+def test_binding_does_not_change_the_declaration(bench: Bench) -> None:
     declared = LruStore("l", Cell, max_entries=1)
     bench.open(declared).put("k", Cell("a"))
     with pytest.raises(RuntimeError, match="not bound"):

@@ -11,7 +11,7 @@ PARTS = st.lists(st.text(alphabet="a\0\1\2:b", max_size=4), min_size=2, max_size
 
 
 @given(PARTS)
-def test_the_fields_come_back(parts: list[str]) -> None:
+def test_a_joined_key_splits_into_its_fields(parts: list[str]) -> None:
     assert split_key(join_key(*parts)) == tuple(parts)
 
 

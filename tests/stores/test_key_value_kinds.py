@@ -236,7 +236,7 @@ def test_a_range_takes_both_bounds_and_is_empty_with_a_warning_when_from_lies_ab
     assert "store s: range from 'c' to 'b' is empty" in caplog.text
 
 
-def test_a_full_lru_store_holds_as_many_entries_as_it_may_and_drops_those_not_used(bench: Bench) -> None:
+def test_a_full_lru_store_holds_its_maximum_and_evicts_the_least_recently_used_entries(bench: Bench) -> None:
     store = bench.open(LruStore("s", Cell, max_entries=2))
     for key in ("a", "b", "c"):
         store.put(key, Cell(key))

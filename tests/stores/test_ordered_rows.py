@@ -56,7 +56,7 @@ class Pair:
 
 
 @pytest.mark.parametrize("seed", range(6))
-def test_many_rows_that_come_change_and_go(seed: int) -> None:
+def test_many_rows_can_be_inserted_changed_and_deleted(seed: int) -> None:
     pair = Pair(seed)
     for size in (1, 3_000, 5, 8_000, 700, 0, 2_000):
         changes = [(pair.key(4_000), pair.value()) for _ in range(size)]
@@ -66,7 +66,7 @@ def test_many_rows_that_come_change_and_go(seed: int) -> None:
 
 
 @pytest.mark.parametrize("part", [slice(None), slice(0, 4_000), slice(1_000, None), slice(None, None, 2)])
-def test_rows_that_all_go_and_come_again(part: slice) -> None:
+def test_all_rows_can_be_deleted_and_inserted_again(part: slice) -> None:
     pair = Pair(1)
     keys = [b"one\0%05d" % number for number in range(5_000)]
     for value in (b"first", b"second one"):
@@ -99,7 +99,7 @@ def test_a_scan_gives_entries_as_they_are_when_it_reaches_them(seed: int, descen
     pair.check()
 
 
-def test_a_scan_survives_rows_that_are_forgotten() -> None:
+def test_a_scan_ends_if_all_rows_are_cleared() -> None:
     pair = Pair(1)
     pair.apply([(b"%d" % number, b"x") for number in range(10)])
     scan = pair.rows.scan(b"")

@@ -27,7 +27,7 @@ def rows(bench: Bench, store: bytes) -> int:
     return sum(1 for _ in bench.table.scan(store + b"\0", store + b"\x01"))
 
 
-def test_a_window_stores_rows_go_ten_by_ten(bench: Bench) -> None:
+def test_expired_rows_of_a_window_store_are_deleted_in_steps_of_ten(bench: Bench) -> None:
     store = bench.open(WindowStore("w", Cell, size_ms=1, retention_ms=640))
     for number in range(COUNT):
         store.put(f"k{number}", Cell("v"), 5)
@@ -39,7 +39,7 @@ def test_a_window_stores_rows_go_ten_by_ten(bench: Bench) -> None:
     assert left == [15, 5, 0, 0]
 
 
-def test_a_session_stores_rows_go_ten_by_ten(bench: Bench) -> None:
+def test_expired_rows_of_a_session_store_are_deleted_in_steps_of_ten(bench: Bench) -> None:
     store = bench.open(SessionStore("s", Cell, retention_ms=640))
     for number in range(COUNT):
         store.put(f"k{number}", 0, 5, Cell("v"))
@@ -51,7 +51,7 @@ def test_a_session_stores_rows_go_ten_by_ten(bench: Bench) -> None:
     assert left == [15, 5, 0, 0]
 
 
-def test_a_versioned_stores_keys_are_looked_at_ten_by_ten(bench: Bench) -> None:
+def test_keys_of_a_versioned_store_are_checked_in_steps_of_ten(bench: Bench) -> None:
     store = bench.open(VersionedKeyValueStore("v", Cell, history_retention_ms=0))
     for number in range(COUNT):
         store.put(f"k{number:02}", None, 5)
@@ -64,7 +64,7 @@ def test_a_versioned_stores_keys_are_looked_at_ten_by_ten(bench: Bench) -> None:
     assert left == [15, 5, 0, 0]
 
 
-def test_a_ttl_stores_entries_go_as_many_at_a_time_as_asked(bench: Bench) -> None:
+def test_expired_entries_of_a_ttl_store_are_deleted_in_steps_of_the_requested_size(bench: Bench) -> None:
     store = bench.open(TtlKeyValueStore("t", Cell, ttl_ms=10))
     bench.clock.closing_time = 0
     for number in range(COUNT):
@@ -74,7 +74,7 @@ def test_a_ttl_stores_entries_go_as_many_at_a_time_as_asked(bench: Bench) -> Non
     assert store.next_expiry() is None
 
 
-def test_entries_of_many_times_go_as_well_if_time_jumps(bench: Bench) -> None:
+def test_entries_with_many_expiry_times_are_deleted_if_time_jumps(bench: Bench) -> None:
     store = bench.open(TtlKeyValueStore("t", Cell, ttl_ms=100))
     for number in range(COUNT):
         bench.clock.closing_time = number // 2
@@ -84,7 +84,7 @@ def test_entries_of_many_times_go_as_well_if_time_jumps(bench: Bench) -> None:
     assert rows(bench, b"t") == 0
 
 
-def test_entries_that_release_0_2_forgot_go_as_well(bench: Bench) -> None:
+def test_entries_that_release_0_2_missed_are_deleted_too(bench: Bench) -> None:
     store = bench.open(TtlKeyValueStore("t", Cell, ttl_ms=100))
     for number in range(COUNT):
         bench.clock.closing_time = number
@@ -102,7 +102,7 @@ def forget(store: TtlKeyValueStore[Cell], until: int) -> None:
     store._is_looked_through = False
 
 
-def test_an_entry_written_while_older_ones_still_wait_to_go_is_not_forgotten(bench: Bench) -> None:
+def test_an_entry_put_while_older_ones_await_deletion_still_expires(bench: Bench) -> None:
     store = bench.open(TtlKeyValueStore("t", Cell, ttl_ms=1))
     bench.clock.closing_time = 0
     for number in range(EXPIRED_AT_ONCE + 1):

@@ -27,7 +27,7 @@ def test_a_key_and_a_time_sort_by_key_then_time(a: tuple[str, int], b: tuple[str
 
 
 @given(text=TEXTS, time=TIMES)
-def test_the_parts_come_back(text: str, time: int) -> None:
+def test_a_row_key_splits_into_its_parts(text: str, time: int) -> None:
     row = terminate(text.encode()) + pack_time(time)
     result, at = split_text(row)
     assert (result, unpack_time(row, at)) == (text, time)

@@ -25,7 +25,7 @@ def store_of(bench: Bench, committed: str, changed: str = "") -> KeyValueStore[C
     return store
 
 
-def test_a_row_put_ahead_of_the_scan_is_given_and_one_behind_it_is_not(bench: Bench) -> None:
+def test_a_row_put_ahead_of_the_scan_is_returned_and_one_behind_it_is_not(bench: Bench) -> None:
     store = store_of(bench, "bd")
     scan = store.all()
     assert next(scan)[0] == "b"
@@ -35,7 +35,7 @@ def test_a_row_put_ahead_of_the_scan_is_given_and_one_behind_it_is_not(bench: Be
     assert list(scan) == [("c", Cell("ahead")), ("d", Cell("changed"))]
 
 
-def test_a_row_deleted_ahead_of_the_scan_is_not_given(bench: Bench) -> None:
+def test_a_row_deleted_ahead_of_the_scan_is_not_returned(bench: Bench) -> None:
     store = store_of(bench, "abd", "c")
     scan = store.reverse_all()
     assert next(scan)[0] == "d"

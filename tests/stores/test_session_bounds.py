@@ -75,7 +75,7 @@ def test_sessions_of_a_key_never_mix_with_those_of_a_longer_key(store: SessionSt
     assert [s.value for s in store.fetch("a")] == [v("1")]
 
 
-def test_remove_and_null_take_out_exactly_one_session(store: SessionStore[Cell], bench: Bench) -> None:
+def test_remove_and_null_delete_exactly_one_session(store: SessionStore[Cell], bench: Bench) -> None:
     for start in (1, 2, 3):
         store.put("k", start, 10, v(""))
     bench.commit()
@@ -91,7 +91,9 @@ def test_a_session_may_last_a_moment_but_not_end_before_it_starts(store: Session
         store.put("k", 5, 4, v(""))
 
 
-def test_expired_sessions_leave_as_deletions_one_ms_after_they_expired(store: SessionStore[Cell], bench: Bench) -> None:
+def test_expired_sessions_are_deleted_in_the_changelog_one_ms_after_they_expired(
+    store: SessionStore[Cell], bench: Bench
+) -> None:
     store.put("k", 0, 10, v("a"))
     bench.commit()
     store.put("clock", 0, 10 + R, v("c"))
@@ -124,7 +126,7 @@ def test_the_first_end_is_found_from_its_own_time_on(store: SessionStore[Cell], 
     assert [store.first_end(at) for at in (0, 10, 11, 20, 21)] == [10, 10, 20, 20, None]
 
 
-def test_a_merge_leaves_the_one_session_in_place_of_those_it_absorbs(store: SessionStore[Cell], bench: Bench) -> None:
+def test_a_merge_replaces_the_absorbed_sessions_with_one_session(store: SessionStore[Cell], bench: Bench) -> None:
     store.put("k", 0, 10, v("a"))
     store.put("k", 20, 30, v("b"))
     store.put("k", 50, 60, v("c"))

@@ -88,7 +88,7 @@ class Model:
 
 @settings(deadline=None, max_examples=150)
 @given(retention=st.sampled_from([1, 30, 500]), operations=st.lists(OPERATIONS, max_size=40))
-def test_it_does_what_a_list_of_sessions_does(retention: int, operations: list[tuple[Any, ...]]) -> None:
+def test_the_store_behaves_like_a_list_of_sessions(retention: int, operations: list[tuple[Any, ...]]) -> None:
     declared = SessionStore("sessions", Cell, retention_ms=retention)
     with open_bench(Backend.IN_MEMORY) as memory, open_bench(Backend.PERSISTENT) as disk:
         model, stores = Model(retention), [(memory.open(declared), memory), (disk.open(declared), disk)]

@@ -135,7 +135,7 @@ def test_outputs_and_stores_continue_as_if_the_number_of_tasks_had_never_changed
     assert new.rows("totals") == always.rows("totals")
 
 
-def test_there_and_back_gives_the_same_rows() -> None:
+def test_doubling_and_halving_the_tasks_gives_the_same_rows() -> None:
     side = Side.fresh(4)
     side.run([(key, 100 * n, n + 1) for n, key in enumerate(KEYS)], 1)
     there = side.spread(8)
@@ -180,20 +180,20 @@ def test_rows_without_a_rule_to_redistribute_them_are_refused(row: bytes, what: 
 
 
 @pytest.mark.parametrize(("mark", "wanted"), [(b"latest", 9), (b"first-time", 3), (b"close-due", 3), (b"puts", 9)])
-def test_marks_that_meet_give_what_is_safe_for_both(mark: bytes, wanted: int) -> None:
+def test_merged_marks_have_the_value_that_is_safe_for_both_tasks(mark: bytes, wanted: int) -> None:
     row = b"\x01marks\0windows\0" + mark
     (new,) = spreader().spread([[(row, pack_time(9))], [(row, pack_time(3))]])
     assert new == {row: pack_time(wanted)}
 
 
-def test_of_a_removed_sub_topology_s_times_the_later_ones_are_kept() -> None:
+def test_merged_times_of_a_removed_sub_topology_are_the_later_ones() -> None:
     row = b"\x01parked\0clicks\0\x01times"
     later, earlier = (pack_time(time) + json.dumps({"senders": [["t", "a-0", 7, 1, 0]]}).encode() for time in (9, 3))
     (new,) = spreader().spread([[(row, later)], [(row, earlier)]])
     assert (new[row][:8], json.loads(new[row][8:])) == (pack_time(9), {"senders": [], "done": []})
 
 
-def test_an_index_is_walked_from_its_beginning_where_one_side_never_was() -> None:
+def test_an_index_is_read_from_its_beginning_if_one_task_has_no_position() -> None:
     row = b"\x01starts\0windows\0"
     assert spreader().spread([[(row, pack_time(9))], [(row, pack_time(3))]]) == [{row: pack_time(3)}]
     assert spreader().spread([[(row, pack_time(9))], []]) == [{}]

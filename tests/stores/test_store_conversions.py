@@ -92,7 +92,7 @@ def test_a_converted_store_equals_one_that_was_versioned_from_the_start() -> Non
     assert converted.rows() == versioned_rows([("early", cell(2), HOUR), ("late", cell(1), 9 * HOUR)], HOUR).rows()
 
 
-def test_of_versions_the_latest_value_of_each_key_stays_as_a_plain_one() -> None:
+def test_versions_are_converted_to_the_latest_plain_value_of_each_key() -> None:
     entries = [("a", cell(1), 10), ("a", cell(2), 20), ("b", cell(3), 30), ("b", None, 40), ("c", cell(5), 50)]
     task = versioned_rows(entries, HOUR)
     store = task.convert(PLAIN)
@@ -100,7 +100,7 @@ def test_of_versions_the_latest_value_of_each_key_stays_as_a_plain_one() -> None
     assert task.converted == [(5, 2, 3)]
 
 
-def test_the_indexes_of_versions_go_with_them() -> None:
+def test_the_indexes_of_versions_are_deleted_with_them() -> None:
     task = versioned_rows(versions(1), HOUR)
     store = task.convert(PLAIN)
     other = Task()
@@ -125,12 +125,12 @@ def test_a_table_on_disk_holds_the_same_rows_afterwards(tmp_path: Path) -> None:
     on_disk.table.close()
 
 
-def test_as_timestamped_values_they_keep_their_versions_timestamps() -> None:
+def test_versions_converted_to_timestamped_values_keep_their_timestamps() -> None:
     entries = [("a", cell(1), 10), ("a", cell(2), 20), ("b", cell(3), 30), ("b", None, 40)]
     assert dict(versioned_rows(entries, HOUR).convert(TIMESTAMPED).all()) == {"a": Stamped(cell(2), 20)}
 
 
-def test_plain_and_timestamped_become_each_other() -> None:
+def test_plain_and_timestamped_values_can_be_converted_into_each_other() -> None:
     task = plain_rows()
     assert task.convert(TIMESTAMPED, stream_time=7).get("soup") == Stamped(cell(1), 7)
     assert task.convert(PLAIN).get("soup") == cell(1)
@@ -167,7 +167,7 @@ def test_with_a_shorter_history_retention_older_versions_are_dropped() -> None:
     assert store.get(key, timestamp) is None
 
 
-def test_with_another_history_retention_later_puts_purge_as_they_always_did() -> None:
+def test_later_puts_still_purge_after_a_change_of_history_retention() -> None:
     task = versioned_rows(versions(3), 9 * HOUR)
     store = task.convert(versioned_store(HOUR))
     for number in range(20):
@@ -193,7 +193,7 @@ def window_rows() -> Task:
     return task
 
 
-def test_windows_stay_when_they_are_kept_longer_and_late_ones_still_go_in_the_end() -> None:
+def test_windows_survive_a_longer_retention_and_late_windows_still_expire() -> None:
     task = window_rows()
     store = task.convert(window(6_400))
     starts = [entry.start for entry in store.all()]
@@ -208,7 +208,7 @@ def test_windows_stay_when_they_are_kept_longer_and_late_ones_still_go_in_the_en
     assert len([row for row in task.rows() if row.startswith(b"w\0")]) == 1
 
 
-def test_windows_past_a_shorter_retention_are_not_shown_and_go_with_the_next_put() -> None:
+def test_windows_past_a_shorter_retention_are_hidden_and_deleted_by_the_next_put() -> None:
     task = window_rows()
     store = task.convert(window(100))
     assert [entry.start for entry in store.all()] == list(range(1_900, 2_000, 10))
@@ -230,7 +230,7 @@ def session_rows() -> Task:
     return task
 
 
-def test_sessions_stay_when_they_are_kept_longer_and_late_ones_still_go_in_the_end() -> None:
+def test_sessions_survive_a_longer_retention_and_late_sessions_still_expire() -> None:
     task = session_rows()
     store = task.convert(session(6_400))
     assert set(range(1_360, 2_000, 10)) <= {entry.end for entry in store.all()}
@@ -240,7 +240,7 @@ def test_sessions_stay_when_they_are_kept_longer_and_late_ones_still_go_in_the_e
     assert len([row for row in task.rows() if row.startswith(b"s\0")]) == 1
 
 
-def test_sessions_past_a_shorter_retention_are_not_shown_and_go_with_the_next_put() -> None:
+def test_sessions_past_a_shorter_retention_are_hidden_and_deleted_by_the_next_put() -> None:
     task = session_rows()
     store = task.convert(session(100))
     assert [entry.end for entry in store.all()] == list(range(1_900, 2_000, 10))

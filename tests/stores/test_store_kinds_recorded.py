@@ -64,7 +64,7 @@ def test_the_kind_is_recorded_with_the_first_change_and_only_then() -> None:
     assert task.commit() == 1
 
 
-def test_a_row_that_comes_and_goes_records_nothing() -> None:
+def test_a_row_put_and_deleted_within_a_commit_records_nothing() -> None:
     task = Task()
     store = task.open(KeyValueStore(NAME, Cell))
     store.put("k", cell(1))
@@ -85,7 +85,7 @@ def test_a_restart_with_the_same_declaration_changes_nothing() -> None:
     assert (store.get("k"), task.commit()) == (cell(1), 0)
 
 
-def test_rows_of_an_earlier_release_count_as_written_by_what_is_declared() -> None:
+def test_rows_of_an_earlier_release_are_assumed_to_have_the_declared_format() -> None:
     task = Task()
     task.table.apply([(b"prices\0k", b"1")], b"1")
     store = task.open(KeyValueStore(NAME, Cell))
@@ -116,7 +116,7 @@ def test_another_declaration_is_refused_with_the_command_that_converts() -> None
     ],
     ids=lambda item: item.split()[0] if isinstance(item, str) else item.kind,
 )
-def test_another_kind_is_converted_only_where_there_is_a_way(recorded: str, store: Store[Any]) -> None:
+def test_another_store_format_is_converted_only_if_a_conversion_exists(recorded: str, store: Store[Any]) -> None:
     task = Task()
     task.table.apply([(PREFIX + NAME.encode(), recorded.encode())], b"1")
     if {recorded.split(maxsplit=1)[0], store.kind} <= REWRITTEN:

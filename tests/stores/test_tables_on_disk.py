@@ -61,7 +61,7 @@ def test_leftovers_of_earlier_releases_are_removed_at_the_start(tmp_path: Path) 
 
 
 @pytest.mark.parametrize("kind", ["table", "copy"])
-def test_a_disk_that_was_full_once_is_no_damage(tmp_path: Path, kind: str) -> None:
+def test_a_table_can_be_used_again_after_the_disk_was_full(tmp_path: Path, kind: str) -> None:
     table: Table = DiskTable(str(tmp_path), "t", 1 << 20) if kind == "table" else CopyTable(tmp_path / "t.sqlite")
     table.apply(ROWS[:100], b"first")
     with full_disk(400_000), pytest.raises((DiskUnavailable, sqlite3.Error)):
@@ -75,7 +75,7 @@ def test_a_disk_that_was_full_once_is_no_damage(tmp_path: Path, kind: str) -> No
     table.close()
 
 
-def test_while_the_disk_is_full_the_table_has_no_tag_and_starts_over_after(tmp_path: Path) -> None:
+def test_a_table_has_no_tag_while_the_disk_is_full_and_can_be_rebuilt_afterwards(tmp_path: Path) -> None:
     table = DiskTable(str(tmp_path), "t", 1 << 20)
     with full_disk(0):
         for _ in range(2):
@@ -109,7 +109,7 @@ def test_another_thread_continues_with_a_table(tmp_path: Path) -> None:
     table.close()
 
 
-def test_a_full_disk_costs_no_row(tmp_path: Path) -> None:
+def test_no_row_is_lost_if_the_disk_is_full(tmp_path: Path) -> None:
     table = DiskTable(str(tmp_path), "t", 1 << 20)
     table.apply(ROWS[:2_000], b"first")
     before = len(list(table.scan(b"")))

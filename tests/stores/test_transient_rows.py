@@ -21,7 +21,7 @@ def test_a_row_put_and_deleted_is_no_change(bench: Bench) -> None:
     assert [key for key, _ in bench.commit()] == [b"s\0b"]
 
 
-def test_the_deletion_of_a_row_that_was_there_is_one(bench: Bench) -> None:
+def test_deleting_an_existing_row_is_a_change(bench: Bench) -> None:
     store = bench.open(KeyValueStore("s", Cell))
     store.put("a", v("1"))
     bench.commit()
@@ -31,7 +31,7 @@ def test_the_deletion_of_a_row_that_was_there_is_one(bench: Bench) -> None:
     assert bench.commit() == [(b"s\0a", None)]
 
 
-def test_the_deletion_of_a_row_that_was_never_there_is_none(bench: Bench) -> None:
+def test_deleting_a_missing_row_is_no_change(bench: Bench) -> None:
     store = bench.open(KeyValueStore("s", Cell))
     store.put("a", None)
     assert bench.commit() == []
@@ -50,7 +50,7 @@ def test_undoing_the_deletion_brings_the_row_and_its_change_back(bench: Bench) -
     assert len(bench.commit()) == 1
 
 
-def test_undoing_put_and_deletion_leaves_nothing(bench: Bench) -> None:
+def test_rolling_back_a_put_and_its_deletion_leaves_no_change(bench: Bench) -> None:
     store = bench.open(KeyValueStore("s", Cell))
     assert list(store.all()) == []
     store.put("a", v("1"))

@@ -180,6 +180,6 @@ class Keyed:
 
 
 @pytest.mark.parametrize(("record", "why"), [(Priced, "Priced.price: Decimal"), (Keyed, "Keyed.by_part: keys")])
-def test_a_record_that_json_can_not_say_is_refused_before_there_is_one(record: type[Any], why: str) -> None:
+def test_a_record_type_that_json_can_not_represent_is_refused(record: type[Any], why: str) -> None:
     with pytest.raises(TypeError, match=why):
         json_of(record)

@@ -26,7 +26,7 @@ def test_a_put_at_stream_time_minus_retention_is_accepted(store: VersionedKeyVal
     assert store.dropped_total == 0
 
 
-def test_a_put_one_ms_older_is_not_put_and_counted(store: VersionedKeyValueStore[Cell]) -> None:
+def test_a_put_one_ms_older_is_dropped_and_counted(store: VersionedKeyValueStore[Cell]) -> None:
     store.put("clock", v("c"), 1_000)
     assert store.put("k", v("a"), 1_000 - H - 1) is NOT_PUT
     assert (store.dropped_total, store.get("k"), store.stream_time) == (1, None, 1_000)
@@ -154,14 +154,14 @@ def test_a_negative_timestamp_is_refused(store: VersionedKeyValueStore[Cell]) ->
     assert store.put("k", v("a"), 0) == Put(None)
 
 
-def test_restore_counts_no_drops(store: VersionedKeyValueStore[Cell]) -> None:
+def test_restored_versions_are_not_counted_as_dropped(store: VersionedKeyValueStore[Cell]) -> None:
     store.restore("clock", v("c"), 1_000)
     assert store.restore("k", v("a"), 1_000 - H - 1) is NOT_PUT
     assert store.restore("k", v("a"), 1_000 - H) == Put(None)
     assert store.dropped_total == 0
 
 
-def test_versions_leave_the_store_a_segment_after_the_history(bench: Bench) -> None:
+def test_versions_are_deleted_one_segment_after_the_history_retention(bench: Bench) -> None:
     store = bench.open(VersionedKeyValueStore("prices", Cell, history_retention_ms=0))
     segment = SHORTEST_SEGMENT_MS
     for timestamp in (0, 1, segment - 1, segment):

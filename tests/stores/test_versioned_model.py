@@ -76,7 +76,7 @@ class Model:
 
 @settings(deadline=None, max_examples=150)
 @given(retention=st.sampled_from([0, 1, 20, 60]), operations=st.lists(OPERATIONS, max_size=40))
-def test_it_does_what_a_list_of_versions_does(retention: int, operations: list[tuple[Any, ...]]) -> None:
+def test_the_store_behaves_like_a_list_of_versions(retention: int, operations: list[tuple[Any, ...]]) -> None:
     declared = VersionedKeyValueStore("versions", Cell, history_retention_ms=retention)
     with open_bench(Backend.IN_MEMORY) as memory, open_bench(Backend.PERSISTENT) as disk:
         model, stores = Model(retention), [(memory.open(declared), memory), (disk.open(declared), disk)]
@@ -95,7 +95,7 @@ def test_it_does_what_a_list_of_versions_does(retention: int, operations: list[t
     steps=st.lists(st.tuples(st.sampled_from("abc"), VALUES, st.integers(-200, 1_000)), max_size=80),
     retention=st.sampled_from([0, 300]),
 )
-def test_within_history_nothing_is_lost_while_old_versions_go(
+def test_purging_old_versions_deletes_none_within_the_history_retention(
     steps: list[tuple[str, Cell | None, int]], retention: int
 ) -> None:
     """Time advances far enough for purges. Reads within the history retention still equal those of the model."""

@@ -91,7 +91,7 @@ def test_duplicates_are_kept_in_order_and_null_does_nothing(bench: Bench) -> Non
     assert result.value == v("a")
 
 
-def test_expired_entries_leave_as_deletions(store: WindowStore[Cell], bench: Bench) -> None:
+def test_expired_entries_are_deleted_in_the_changelog(store: WindowStore[Cell], bench: Bench) -> None:
     store.put("k", v("a"), 10)
     bench.commit()
     store.put("clock", v("c"), 9 + R)

@@ -79,7 +79,7 @@ class Model:
     retention=st.sampled_from([5, 30, 500]),
     operations=st.lists(OPERATIONS, max_size=40),
 )
-def test_it_does_what_a_list_of_entries_does(
+def test_the_store_behaves_like_a_list_of_entries(
     duplicates: Duplicates, retention: int, operations: list[tuple[Any, ...]]
 ) -> None:
     declared = WindowStore("windows", Cell, size_ms=5, retention_ms=retention, duplicates=duplicates)

@@ -18,7 +18,9 @@ def store(bench: Bench) -> WindowStore[Cell]:
     return bench.open(WindowStore("metrics", Cell, size_ms=10, retention_ms=R))
 
 
-def test_it_gives_what_was_there_and_keeps_the_largest_timestamp(bench: Bench, store: WindowStore[Cell]) -> None:
+def test_an_update_receives_the_current_value_and_keeps_the_largest_timestamp(
+    bench: Bench, store: WindowStore[Cell]
+) -> None:
     assert store.update("k", 10, 15, lambda found: Cell("new" if found is None else "?")) == Stamped(Cell("new"), 15)
     bench.commit()
     assert store.update("k", 10, 12, lambda found: Cell(f"{found.json}+" if found else "?")) == Stamped(
@@ -28,7 +30,7 @@ def test_it_gives_what_was_there_and_keeps_the_largest_timestamp(bench: Bench, s
     assert [entry.key for entry in store.fetch_all(0, 100)] == ["k"]
 
 
-def test_an_expired_window_is_refused_and_nothing_is_asked_for(store: WindowStore[Cell]) -> None:
+def test_an_expired_window_is_refused_without_calling_the_update(store: WindowStore[Cell]) -> None:
     asked: list[Cell | None] = []
 
     def change(found: Cell | None) -> Cell:
@@ -42,7 +44,7 @@ def test_an_expired_window_is_refused_and_nothing_is_asked_for(store: WindowStor
     assert asked == [None, None]
 
 
-def test_a_change_that_fails_leaves_nothing_behind(bench: Bench, store: WindowStore[Cell]) -> None:
+def test_a_failed_update_changes_nothing(bench: Bench, store: WindowStore[Cell]) -> None:
     def fail(_: Cell | None) -> Cell:
         raise ValueError
 
@@ -65,7 +67,7 @@ def test_a_store_that_keeps_duplicates_has_no_one_entry_to_update(bench: Bench) 
         store.update("k", 10, 10, lambda _: Cell("a"))
 
 
-def test_the_first_start_of_those_visible(bench: Bench, store: WindowStore[Cell]) -> None:
+def test_the_first_start_is_that_of_the_earliest_visible_window(bench: Bench, store: WindowStore[Cell]) -> None:
     assert store.first_start(0) is None
     for start in (30, 10, 20):
         store.put("k", Cell("a"), start)

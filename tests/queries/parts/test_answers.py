@@ -89,7 +89,7 @@ def test_pages_follow_each_other_over_different_parts(shared_parts: Parted) -> N
     assert keys == sorted(KEYS)
 
 
-def test_a_key_is_asked_of_its_part_alone(parts: Parted) -> None:
+def test_a_query_of_a_key_is_forwarded_only_to_its_part(parts: Parted) -> None:
     key = keys_of(1, 1)[0]
     assert get(f"{parts.urls[0]}/stores/plain/{key}")[0] == 200
     assert [len(server.asked) for server in parts.servers] == [1, 1, 0]
@@ -138,7 +138,7 @@ def test_a_read_waits_for_the_part_that_reads_the_offset(parts: Parted, number: 
         )
 
 
-def test_a_task_is_held_by_one_part(filled_tasks: list[WrittenTask], shared_parts: Parted) -> None:
+def test_each_task_belongs_to_exactly_one_part(filled_tasks: list[WrittenTask], shared_parts: Parted) -> None:
     held = [server.part.tasks(TASKS) for server in shared_parts.servers]
     assert sorted(task for tasks in held for task in tasks) == list(range(TASKS))
     assert owner(KEYS[0]) == 0

@@ -34,7 +34,7 @@ def test_a_part_answers_from_its_own_rows(everywhere: Parted, target: str) -> No
         assert not everywhere.servers[(part + 1) % 3].asked
 
 
-def test_a_part_that_reads_yet_asks_another(everywhere: Parted) -> None:
+def test_a_part_that_still_reads_changelogs_forwards_the_request(everywhere: Parted) -> None:
     everywhere.tasks[0].replica.is_current = False
     everywhere.handlers[1] = everywhere._nobody
     status, body, _ = get(f"{everywhere.urls[0]}/stores/stamped")

@@ -65,7 +65,7 @@ def test_rows_come_as_from_one_server_and_then_every_change(parts: Parted, part:
     until_followed(parts, 0)
 
 
-def test_once_it_says_so_it_follows_all_parts(parts: Parted) -> None:
+def test_a_push_follows_all_parts_once_it_reports_that_it_follows(parts: Parted) -> None:
     with urlopen(f"{parts.urls[0]}/changes/plain", timeout=20) as response:
         assert response.readline() == b": following\n"
         assert [server.stores.subscribers for server in parts.servers] == [1, 1, 1]
@@ -120,7 +120,7 @@ def test_a_restart_of_the_job_in_a_part_ends_a_push(parts: Parted) -> None:
         assert list(pushed) == [("end", {"reason": "restart", "part": 2})]
 
 
-def test_a_push_that_accepts_partial_answers_continues_and_says_so(parts: Parted) -> None:
+def test_a_push_that_accepts_partial_answers_continues_and_reports_missing_parts(parts: Parted) -> None:
     with following(f"{parts.urls[0]}/changes/plain?partial=true") as pushed:
         until_followed(parts)
         parts.http[1].close()

@@ -50,7 +50,7 @@ def test_a_partial_answer_names_what_is_missing(parts: Parted) -> None:
     assert (status, "missing" in body, MISSING in headers) == (200, False, False)
 
 
-def test_that_there_is_nothing_takes_all_parts(parts: Parted) -> None:
+def test_a_key_is_reported_as_missing_only_if_all_parts_answer(parts: Parted) -> None:
     """A key may be in a different task than that of Kafka's partitioner, so that all parts are asked."""
     parts.lose(1)
     nothing = keys_of(0, 2)[1]
@@ -60,7 +60,7 @@ def test_that_there_is_nothing_takes_all_parts(parts: Parted) -> None:
     assert get(f"{parts.whole}/stores/plain/{nothing}?partial=true")[0] == 404
 
 
-def test_a_part_that_comes_back_is_asked_again(parts: Parted) -> None:
+def test_a_part_that_recovers_receives_requests_again(parts: Parted) -> None:
     target = f"{parts.urls[0]}/stores/plain/{keys_of(1, 1)[0]}"
     assert get(target)[0] == 200
     parts.handlers[1] = lambda _: Answer(503, "application/json", b'{"error": "resting"}')
@@ -123,7 +123,7 @@ def test_parts_that_all_ask_each_other_don_t_wait_for_each_other() -> None:
     parts.close()
 
 
-def test_a_part_that_reads_yet_is_missing(parts: Parted) -> None:
+def test_a_part_that_still_reads_changelogs_is_missing(parts: Parted) -> None:
     for replica in (parts.tasks[1].replica, parts.tasks[4].replica):
         replica.is_current = False
     for url in parts.urls:

@@ -47,7 +47,7 @@ def test_rows_require_the_token(server: QueryServer, path: str) -> None:
     assert ask(server, path, forwarded="app 1/2" if "part" in path else "")[0] == 401
 
 
-def test_before_it_knows_the_tasks_nothing_looks_empty(server: QueryServer) -> None:
+def test_no_store_looks_empty_before_the_server_knows_the_tasks(server: QueryServer) -> None:
     status, body = ask(server, "/stores/user-profiles", f"Bearer {TOKEN}")
     assert (status, body["missing"]) == (503, [0, 1])
     assert ask(server, "/stores/user-profiles?partial=true", f"Bearer {TOKEN}")[0] == 503

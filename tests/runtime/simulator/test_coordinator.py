@@ -112,7 +112,7 @@ def test_late_copies_of_other_requests_neither_repeat_a_record_nor_end_a_transac
     assert broker.marked["input", 0] == (7, "m")
 
 
-def test_a_commit_that_is_repeated_is_answered_as_the_first_time(broker: Broker) -> None:
+def test_a_repeated_commit_gets_the_same_answer(broker: Broker) -> None:
     begun(broker, b"a", b"b", b"c").commit_transaction(1)
     broker.coordinator.end(NAME, 1, "committed")
     assert stable(broker) == [2, 2, 2]

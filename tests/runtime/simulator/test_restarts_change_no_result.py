@@ -36,7 +36,7 @@ def test_records_that_arrive_while_the_job_is_down_are_joined_as_of_their_time(
 
 
 @pytest.mark.parametrize("seed", range(6))
-def test_so_it_is_while_workers_are_killed(seed: int) -> None:
+def test_killing_workers_changes_no_result(seed: int) -> None:
     setup = Setup("rated", 4, 4, 2, records=80, waves=3, trouble=0.02)
     _, differences = faults(setup, seed)
     assert differences == []
@@ -93,7 +93,7 @@ class FrozenInACommit(World):
                 worker.is_paused = False
 
 
-def test_a_reader_that_believes_what_was_said_in_another_run_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_reader_that_trusts_announcements_of_another_run_is_detected(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(SenderStream, "has_caught_up", property(lambda stream: True))
     world = World(Setup("rated", 4, 4, 2, records=120, waves=4), seed=1)
     wanted = expected_rates(World(Setup("rated", 4, 4, 2, records=120, is_live=True), seed=1).to_come)

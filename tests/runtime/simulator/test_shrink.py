@@ -13,6 +13,6 @@ def test_the_smallest_setup_that_still_fails_is_returned() -> None:
     assert 30 <= small.turns < 34
 
 
-def test_a_setup_that_fails_only_as_a_whole_stays() -> None:
+def test_a_setup_that_can_not_be_reduced_is_returned_unchanged() -> None:
     setup = Setup("sum", 5, 4, 2)
     assert shrunk(setup, 0, lambda one, _: False) == setup

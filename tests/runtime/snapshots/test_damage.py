@@ -75,7 +75,7 @@ def load(job: Job, caplog: pytest.LogCaptureFixture) -> tuple[int, list[str]]:
 
 @pytest.mark.parametrize("damage", [lose, tear, empty, change])
 @pytest.mark.parametrize("what", ["manifest", "block"])
-def test_the_snapshot_before_is_used_then_the_changelogs(
+def test_the_previous_snapshot_is_used_then_the_changelogs(
     job: Job, caplog: pytest.LogCaptureFixture, what: str, damage: Damage
 ) -> None:
     commits = [snapshot.position.n for snapshot in job.storage.snapshots(PLACE)]
@@ -94,7 +94,7 @@ def test_the_snapshot_before_is_used_then_the_changelogs(
         assert logged[-1] == f"{FOLDER}: no snapshot can be used: reading the changelogs from the beginning"
 
 
-def test_after_a_damage_the_next_snapshot_is_whole_again(job: Job, caplog: pytest.LogCaptureFixture) -> None:
+def test_the_next_snapshot_after_damage_is_complete(job: Job, caplog: pytest.LogCaptureFixture) -> None:
     for path in manifests(job):
         tear(job, path)
     loop = job.start()
@@ -140,7 +140,9 @@ def test_files_that_are_neither_block_nor_manifest_are_skipped_and_removed(job: 
 
 
 @pytest.mark.parametrize("point", ["state.block", "state.write", "state.list"])
-def test_a_store_that_refuses_for_a_while_costs_no_row(job: Job, caplog: pytest.LogCaptureFixture, point: str) -> None:
+def test_no_row_is_lost_if_the_object_store_fails_for_a_while(
+    job: Job, caplog: pytest.LogCaptureFixture, point: str
+) -> None:
     loop = job.start()
     job.lease(loop)
     job.fails = point
@@ -156,7 +158,9 @@ def test_a_store_that_refuses_for_a_while_costs_no_row(job: Job, caplog: pytest.
     assert load(job, caplog)[1] == []
 
 
-def test_a_store_that_refuses_deletes_still_takes_snapshots(job: Job, caplog: pytest.LogCaptureFixture) -> None:
+def test_snapshots_are_written_even_if_the_object_store_refuses_deletes(
+    job: Job, caplog: pytest.LogCaptureFixture
+) -> None:
     loop = job.start()
     job.fails = "state.delete"
     for _ in range(3):

@@ -101,7 +101,7 @@ def test_an_error_of_the_store_is_one_line(error: Exception, text: str, call: Ca
     assert str(refused.value).startswith("can't ")
 
 
-def test_a_disk_that_fills_up_leaves_the_file_before(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_full_disk_does_not_damage_the_previous_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     files = open_files(str(tmp_path))
     files.write("a/one", b"before")
 
@@ -116,14 +116,14 @@ def test_a_disk_that_fills_up_leaves_the_file_before(tmp_path: Path, monkeypatch
 
 
 @pytest.mark.parametrize("url", ["ftp://host/checkpoint", "wasb://container/checkpoint", "dbfs:///checkpoint"])
-def test_a_scheme_that_holds_no_snapshots_is_refused(url: str) -> None:
+def test_a_url_scheme_without_support_for_snapshots_is_refused(url: str) -> None:
     with pytest.raises(StopJob, match=r"can't hold snapshots .*: use a path") as refused:
         open_files(url)
     assert url in str(refused.value)
     assert "\n" not in str(refused.value)
 
 
-def test_a_store_that_can_not_be_opened_is_tried_again(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_store_that_can_not_be_opened_raises_a_retriable_error(monkeypatch: pytest.MonkeyPatch) -> None:
     def refuse(uri: str) -> None:
         raise OSError("no route to host\nmore")
 

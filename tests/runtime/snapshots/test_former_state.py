@@ -56,7 +56,7 @@ def test_a_checkpoint_without_state_stays_as_it_is(
     assert caplog.messages == []
 
 
-def test_a_checkpoint_behind_a_url_is_treated_alike(tmp_path: Path) -> None:
+def test_state_in_a_checkpoint_with_a_url_is_removed_too(tmp_path: Path) -> None:
     state = write_checkpoint(tmp_path, {0: OFFSET.to_json()})
     drop_former_state(tmp_path.as_uri(), {})
     assert not state.exists()
@@ -72,7 +72,7 @@ def test_a_folder_that_spark_did_not_write_stays(tmp_path: Path, name: str) -> N
     assert file.read_text() == "mine"
 
 
-def test_what_else_lies_in_the_folder_stays(tmp_path: Path) -> None:
+def test_other_files_in_the_folder_are_not_removed(tmp_path: Path) -> None:
     write_checkpoint(tmp_path, {0: OFFSET.to_json()})
     file = tmp_path / "state" / "notes.txt"
     file.write_text("mine")

@@ -20,7 +20,7 @@ def job() -> Job:
     return Job()
 
 
-def test_it_holds_all_rows_and_where_the_tail_begins(job: Job) -> None:
+def test_a_snapshot_contains_all_rows_and_the_start_of_the_changelog_replay(job: Job) -> None:
     loop = job.start()
     for _ in range(4):
         job.lease(loop)
@@ -30,7 +30,7 @@ def test_it_holds_all_rows_and_where_the_tail_begins(job: Job) -> None:
 
 
 @pytest.mark.parametrize("point", ["ends", "commit.begin", "commit.before", "state.list", "state.block", "state.write"])
-def test_a_lease_that_ends_during_an_outage_leaves_the_snapshot_before_whole(job: Job, point: str) -> None:
+def test_a_lease_that_ends_during_an_outage_does_not_damage_the_previous_snapshot(job: Job, point: str) -> None:
     loop = job.start()
     job.lease(loop, 4)
     before = job.stored_rows()
@@ -47,7 +47,7 @@ def test_a_lease_that_ends_during_an_outage_leaves_the_snapshot_before_whole(job
     assert job.stored_rows() == rows(loop)
 
 
-def test_a_loop_that_continues_after_another_wrote_puts_all_rows(job: Job) -> None:
+def test_a_loop_writes_all_rows_after_another_loop_has_written_a_snapshot(job: Job) -> None:
     loop = job.start()
     job.lease(loop, 3)
     other = job.start()
@@ -76,7 +76,7 @@ def test_a_group_that_never_committed_writes_no_snapshot(job: Job) -> None:
     assert not [path for path in job.store.files if path.endswith(".manifest")]
 
 
-def test_all_rows_in_place_of_those_before_are_read_back(job: Job) -> None:
+def test_a_snapshot_that_replaces_all_rows_is_read_back(job: Job) -> None:
     loop = job.start()
     for _ in range(3):
         loop.group.coverage.is_incomplete = True
@@ -107,7 +107,7 @@ def test_rows_are_rewritten_a_few_at_a_time_while_commits_continue(job: Job, mon
     assert job.stored_rows() == rows(loop)
 
 
-def test_rows_that_are_gone_do_not_come_back_from_a_snapshot_older_than_deletes_are_kept(job: Job) -> None:
+def test_deleted_rows_do_not_return_from_a_snapshot_older_than_the_delete_retention(job: Job) -> None:
     loop = job.start()
     job.lease(loop, 6)
     table = loop.group.tasks[0].table
@@ -137,7 +137,7 @@ def test_rows_that_could_not_be_encoded_for_lack_of_memory_are_in_the_next_snaps
     assert job.stored_rows() == rows(loop)
 
 
-def test_blocks_put_before_memory_was_short_are_sent(job: Job, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_blocks_encoded_before_memory_ran_out_are_written(job: Job, monkeypatch: pytest.MonkeyPatch) -> None:
     loop = job.start()
     job.lease(loop, 6)
     monkeypatch.setattr(blocklog, "BLOCK_BYTES", 50)
@@ -171,7 +171,9 @@ def test_a_snapshot_is_as_old_as_its_offsets(job: Job) -> None:
 
 
 @pytest.mark.long
-def test_the_loop_is_asked_a_few_times_however_many_tasks_it_has(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_snapshot_needs_few_calls_to_the_loop_regardless_of_the_number_of_tasks(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     # Each call waits for a cycle of the loop, which lasts 0.1 s if no records arrive.
     job = Job(World(Setup("sum", 64, 64, records=2_000), 0))
     loop = job.start()
@@ -192,7 +194,7 @@ def test_the_loop_is_asked_a_few_times_however_many_tasks_it_has(monkeypatch: py
         assert writer.waiting == 0
 
 
-def test_a_slow_store_holds_up_no_lease_and_the_next_one_sends_the_rest(
+def test_a_slow_store_does_not_delay_a_lease_and_the_next_lease_writes_the_rest(
     job: Job, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(blocklog, "BLOCK_BYTES", 40)

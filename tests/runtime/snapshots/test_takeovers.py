@@ -79,7 +79,7 @@ def _delete_at_once(task: storage._TaskFiles, needed: set[str]) -> None:
         task._files.delete(f"{task.folder}/{name}")
 
 
-def test_a_writer_that_deletes_what_it_does_not_need_at_once_would_break_one(
+def test_a_writer_that_deletes_unneeded_files_at_once_would_damage_a_snapshot(
     monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     monkeypatch.setattr(storage._TaskFiles, "_clean_up", _delete_at_once)
@@ -162,7 +162,9 @@ def test_a_snapshot_that_is_deleted_while_it_is_loaded_is_replaced_by_a_newer_on
 
 
 @pytest.mark.parametrize("late", [1, 2])
-def test_a_store_that_lists_late_breaks_no_snapshot(job: Job, caplog: pytest.LogCaptureFixture, late: int) -> None:
+def test_delayed_listings_of_the_object_store_damage_no_snapshot(
+    job: Job, caplog: pytest.LogCaptureFixture, late: int
+) -> None:
     clock = [0.0]
     job.store.now = lambda: clock[0]
     job.store.lateness = lambda: late - 0.5

@@ -16,5 +16,5 @@ def test_a_broken_rule_is_noticed(mutation: LeaseMutation) -> None:
 
 
 @pytest.mark.parametrize("mutation", MUTATIONS, ids=lambda mutation: mutation.rule)
-def test_a_rule_that_is_kept_is_not_reported(mutation: LeaseMutation) -> None:
+def test_an_unbroken_rule_is_not_reported(mutation: LeaseMutation) -> None:
     assert [fault for seed in range(5) for fault in cluster_faults(mutation.setup, seed)[1]] == []
