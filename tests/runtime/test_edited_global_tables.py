@@ -8,11 +8,11 @@ from typing import Any
 import pytest
 
 from forebay.builder import Topology
-from forebay.in_memory.broker import MemoryProducer
 from forebay.runtime.protocol.position import TaskPosition
 from forebay.runtime.task.moves import plan_moves
 from forebay.runtime.task.places import Wanted, Written
 from forebay.testing import TestDriver
+from tests.interruptions import kill_at_commit
 from tests.runtime.continued import Edited
 
 
@@ -100,19 +100,8 @@ def test_a_purge_that_was_interrupted_is_completed(monkeypatch: pytest.MonkeyPat
     edited.send("g", "3", "new", 2)
     for number in range(3):
         edited.compact("g", str(number))
-    commit, commits = MemoryProducer.commit, 0
-
-    def fail(self: MemoryProducer, *arguments: Any) -> None:
-        nonlocal commits
-        commits += 1
-        if commits == 3:
-            raise KeyboardInterrupt
-        commit(self, *arguments)
-
-    with monkeypatch.context() as patched:
-        patched.setattr(MemoryProducer, "commit", fail)
-        with pytest.raises(KeyboardInterrupt):
-            edited.start(lookups("b"))
+    with kill_at_commit(3):
+        edited.start(lookups("b"))
     driver = edited.start(lookups("b"))
     assert dict(driver.store("g").items()) == {"3": "new"}
 

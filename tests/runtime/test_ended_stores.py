@@ -9,7 +9,7 @@ import pytest
 from forebay.runtime.task.ended_stores import row_deletions
 from forebay.runtime.task.orphaned_rows import parked_key
 from forebay.stores.event_ids import PREFIX as EVENT_IDS
-from forebay.stores.internal import FILLED, KINDS, PARKED
+from forebay.stores.internal import FILLED, KINDS, PARKED, TIMERS
 from forebay.stores.layouts import PREFIX as LAYOUTS
 from forebay.stores.memory import MemoryTable
 
@@ -24,6 +24,8 @@ KEPT = {
     parked_key("removed", EVENT_IDS + b"\xff\xfe"): b"\xff",
     parked_key("removed", KINDS + b"stays"): b"KeyValueStore",
     FILLED + b"of-stays": b'{"stays": {}}',
+    TIMERS + b"close: stays\0": b"9",
+    TIMERS + b"process x: later\0key": b"9",
 }
 ENDED = {
     **{b"x\0%d" % number: b"1" for number in range(7)},
@@ -33,6 +35,8 @@ ENDED = {
     parked_key("removed", b"x\0a"): b"1",
     parked_key("removed", KINDS + b"x"): b"KeyValueStore",
     FILLED + b"x": b'{"stays": {}}',
+    TIMERS + b"close: x\0": b"9",
+    parked_key("removed", TIMERS + b"release: x\0"): b"9",
 }
 
 

@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 import json
-from typing import Any
 
 import pytest
 
-from forebay.in_memory.broker import MemoryProducer
+from forebay.processor.timers import timer_of
 from forebay.sql.program import program_of
 from forebay.sql.service import ENGINE, job_of
 from forebay.sql.statements import parse
 from forebay.sql.store_names import has_ended
-from forebay.stores.internal import FILLED, FILLED_TOPIC, KINDS, PARKED
+from forebay.stores.internal import FILLED, FILLED_TOPIC, KINDS, PARKED, TIMERS
 from forebay.stores.materialized import store_of
 from forebay.testing import TestDriver
+from tests.interruptions import kill_at_commit
 from tests.states import state_of
 
 SOURCES = """
@@ -59,12 +59,14 @@ def send(driver: TestDriver, begin: int) -> None:
 
 
 def stores_with_rows(driver: TestDriver) -> set[str]:
-    """Return the stores of which a task has rows, marks or a declaration, and those that are recorded as filled."""
+    """Return the stores of which a task has rows, marks, timers or a declaration, or that are recorded as filled."""
     names = set()
     for rows, _ in state_of(driver).values():
         for key, value in rows:
             row = key[len(PARKED) :].partition(b"\0")[2] if key.startswith(PARKED) else key
             names.add(row[len(KINDS) :] if row.startswith(KINDS) else store_of(row))
+            if row.startswith(TIMERS):
+                names.add(timer_of(row)[0].partition(": ")[2].encode())
             if row.startswith(FILLED) and value:
                 names |= {row[len(FILLED) :], *(name.encode() for name in json.loads(value))}
     return {name for name in map(bytes.decode, names) if name and not name.startswith(("driven-", FILLED_TOPIC))}
@@ -110,22 +112,10 @@ def test_an_interrupted_deletion_is_continued(monkeypatch: pytest.MonkeyPatch) -
     text = QUERIES["a window"]
     old, new = driver_of(text), driver_of(text + "DROP TABLE x;")
     send(old, 0)
-    commit, commits = MemoryProducer.commit, 0
-
-    def fail(self: MemoryProducer, *arguments: Any) -> None:
-        nonlocal commits
-        commits += 1
-        if commits == 3:
-            raise KeyboardInterrupt
-        commit(self, *arguments)
-
-    with monkeypatch.context() as patched:
-        patched.setattr(MemoryProducer, "commit", fail)
-        with pytest.raises(KeyboardInterrupt):
-            new.restore(state_of(old))
+    with kill_at_commit(3):
+        new.restore(state_of(old))
     new.restart()
     assert not of_x(stores_with_rows(new))
-    assert commits == 3
 
 
 X = QUERIES["a window"]

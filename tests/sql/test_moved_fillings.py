@@ -10,6 +10,7 @@ from forebay.runtime.errors import StoreChanged
 from forebay.sql.service import job_of
 from forebay.sql.statements import parse
 from forebay.testing import TestDriver
+from tests.interruptions import kill_at_commit
 from tests.states import state_of
 
 TABLES = """
@@ -55,6 +56,20 @@ def test_counts_continue_after_statements_are_moved(before: str, after: str, tas
         driver.pipe_bytes(b"b", None, 13, "t")
         assert [row.value for row in dict(driver.store("x2").items()).values()] == [(2, 14)]
         assert not driver.errors
+
+
+@pytest.mark.parametrize("commit", [1, 2])
+def test_a_kill_while_the_record_moves_changes_no_count(commit: int) -> None:
+    old, new = driver_of(FOREIGN + JOIN + COUNT, 2), driver_of(JOIN + COUNT, 2)
+    for number, key in enumerate((b"a", b"b", b"c")):
+        send(old, key, "t", number)
+        send(old, key, "o", number)
+    with kill_at_commit(commit):
+        new.restore(state_of(old))
+    new.restart()
+    new.pipe_bytes(b"a", None, 10, "t")
+    assert [row.value for row in dict(new.store("x2").items()).values()] == [(2, 14)]
+    assert not new.errors
 
 
 @pytest.mark.parametrize("before", [JOIN + COUNT, JOIN + COUNT + FOREIGN])

@@ -28,7 +28,7 @@ class Graph:
         self.copies: dict[Node, Node] = {}
         """Copies of tables that are behind a repartition, by table."""
         self.stored: dict[Node, Node] = {}
-        """Nodes that store the rows of tables whose rows could not be looked up otherwise, by table."""
+        """Nodes that store the rows of suppressed tables for joins, by table."""
 
     def copy(self) -> Graph:
         """Return a graph with the same nodes, to which a plan can be applied for trial."""

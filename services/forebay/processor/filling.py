@@ -11,7 +11,6 @@ was written by a release that did not record it. All stores of the topology are 
 
 from __future__ import annotations
 
-import json
 import logging
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -21,9 +20,10 @@ from typing import Any
 from forebay.processor.api import Context, Timer
 from forebay.processor.engine_settings import Bounds
 from forebay.stores.binding import TaskStores
+from forebay.stores.filled import State, States, encode_states, read_filled
 from forebay.stores.internal import FILLED, FILLED_TOPIC
 from forebay.stores.layouts import DeclarationChanged
-from forebay.stores.table import Change, Table, prefix_end
+from forebay.stores.table import Change, Table
 
 log = logging.getLogger(__name__)
 
@@ -34,11 +34,6 @@ _ANOTHER_NAME = (
     "Give the store, the statement or its result another name: it then begins with the rows of the table; or start "
     "over with"
 )
-
-State = dict[str, Any]
-"""What is recorded of a store: {} if it has all rows, {"sent": the key of the last row, or None} while it is filled,
-{"missed": true} if the table has changed while the topology did not have the store. "with" names other tables of a
-join, whose changes change the rows, too."""
 
 
 @dataclass(slots=True, eq=False)
@@ -109,10 +104,10 @@ class Fillings:
 
     def __init__(self, service: str, declared: Mapping[str, Sequence[Filling]], lent: TaskStores) -> None:
         self._service, self._declared, self._lent = service, declared, lent
-        self._recorded: dict[str, dict[str, State] | None] = {}
+        self._recorded: dict[str, States | None] = {}
         self._unwritten: dict[str, bool] = {}
         """Tables whose record differs from what is recorded, and whether it is written although nothing changes."""
-        self._written: dict[str, dict[str, State]] = {}
+        self._written: dict[str, States] = {}
         self._pending: list[Filling] = []
 
     @property
@@ -130,9 +125,7 @@ class Fillings:
         self._written.clear()
         self._pending.clear()
         self._recorded.clear()
-        read: dict[str, dict[str, State]] = {
-            row[len(FILLED) :].decode(): json.loads(data) for row, data in table.scan(FILLED, prefix_end(FILLED))
-        }
+        read = read_filled(table)
         left = self._remove_topics(read)
         for name in read.keys() - self._declared.keys():
             self._recorded[name] = read[name]
@@ -151,7 +144,7 @@ class Fillings:
             if name in left:
                 self._unwritten[name] = True
 
-    def _remove_topics(self, read: dict[str, dict[str, State]]) -> set[str]:
+    def _remove_topics(self, read: dict[str, States]) -> set[str]:
         """Remove topics of queries that no longer read a table from its record. Return the tables.
 
         If the query reads the table again, its topic gets all rows again. A table that is not in the topology has no
@@ -172,7 +165,7 @@ class Fillings:
                     left.add(table)
         return left
 
-    def _recorded_of(self, filling: Filling, read: Mapping[str, dict[str, State]]) -> dict[str, State] | None:
+    def _recorded_of(self, filling: Filling, read: Mapping[str, States]) -> States | None:
         """Return what is recorded of a filling's table, including what was recorded for another table.
 
         Raises:
@@ -269,7 +262,7 @@ class Fillings:
                 # Only stores are refused later. A topic that is not recorded gets all rows again.
                 states |= {store: {"missed": True} for store in missed if not store.startswith(FILLED_TOPIC)}
                 self._written[name] = states
-                yield FILLED + name.encode(), json.dumps(states, ensure_ascii=False, sort_keys=True).encode()
+                yield FILLED + name.encode(), encode_states(states)
 
     def settle(self) -> None:
         """Begin the next commit. The changes are in the table now."""

@@ -5,9 +5,9 @@ from __future__ import annotations
 KINDS = b"\x01kind\0"
 TIMERS = b"\x01timer\0"
 FILLED = b"\x01filled\0"
+"""Prefix of the records of which stores have the rows of a table, by the name of the table's store."""
 FILLED_TOPIC = "topic of "
 """Begins the names of topics in the rows under FILLED, of which all others are names of stores."""
-"""Prefix of the records of which stores have the rows of a table, by the name of the table's store."""
 PARKED = b"\x01parked\0"
 """Prefix of rows of a removed sub-topology or topic. They stay in the internal changelog until it is put back."""
 

@@ -13,6 +13,7 @@ from forebay.partitioner import Partitioner
 from forebay.stores.binding import Store
 from forebay.stores.event_ids import PREFIX as EVENT_IDS
 from forebay.stores.event_ids import merge_rows
+from forebay.stores.filled import States, decode_states, encode_states
 from forebay.stores.internal import FILLED, FILLED_TOPIC, KINDS, PARKED, PARKED_TIMES, TIMERS
 from forebay.stores.keys import WIDTH, unpack_time
 from forebay.stores.layout import OWN
@@ -194,8 +195,8 @@ def merge_filled(one: bytes, other: bytes) -> bytes:
     Raises:
         NotSpreadable: A task has not sent all rows yet.
     """
-    read: list[dict[str, dict[str, Any]]] = [json.loads(one), json.loads(other)]
-    states: dict[str, dict[str, Any]] = {}
+    read = [decode_states(one), decode_states(other)]
+    states: States = {}
     for store in dict.fromkeys((*read[0], *read[1])):
         known = [record[store] for record in read if store in record]
         # A task whose record lacks a store got its first rows while the topology did not have the store.
@@ -211,7 +212,7 @@ def merge_filled(one: bytes, other: bytes) -> bytes:
             f"{what} was added and has not got all rows of its table: let the job run until its log says that it has "
             "them, and rescale it then"
         )
-    return json.dumps(states, ensure_ascii=False, sort_keys=True).encode()
+    return encode_states(states)
 
 
 def _merge_layouts(one: bytes, other: bytes) -> bytes:

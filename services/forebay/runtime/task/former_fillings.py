@@ -6,18 +6,17 @@ repartition. The record is then in another task.
 
 from __future__ import annotations
 
-import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import Any
 
 from forebay.processor.bound_stores import declared_stores
-from forebay.processor.filling import Filling, State, fillings_of
+from forebay.processor.filling import Filling, fillings_of
 from forebay.runtime.errors import StoreChanged
 from forebay.runtime.task.state_task import StateTask
 from forebay.runtime.task.tail import Tail
+from forebay.stores.filled import State, States, encode_states, read_filled
 from forebay.stores.internal import FILLED
-from forebay.stores.table import Change, Table, prefix_end
+from forebay.stores.table import Change
 
 
 @dataclass
@@ -25,7 +24,7 @@ class _Records:
     """The records of one task's table, by the table whose rows the stores have."""
 
     task: StateTask | None
-    states: dict[str, dict[str, State]]
+    states: dict[str, States]
     changed: set[str] = field(default_factory=set)
 
     def find(self, name: str) -> Iterator[tuple[str, State]]:
@@ -53,10 +52,7 @@ class _Records:
     @property
     def changes(self) -> list[Change]:
         """The changed records as rows."""
-        return [
-            (FILLED + table.encode(), json.dumps(self.states[table], ensure_ascii=False, sort_keys=True).encode())
-            for table in sorted(self.changed)
-        ]
+        return [(FILLED + table.encode(), encode_states(self.states[table])) for table in sorted(self.changed)]
 
 
 def adopt_fillings(tasks: Sequence[StateTask], former: Sequence[Tail]) -> list[tuple[StateTask, list[Change]]]:
@@ -71,8 +67,8 @@ def adopt_fillings(tasks: Sequence[StateTask], former: Sequence[Tail]) -> list[t
     """
     changes: list[tuple[StateTask, list[Change]]] = []
     for number in sorted({task.settings.number for task in tasks}):
-        own = [_Records(task, _states_of(task.table)) for task in tasks if task.settings.number == number]
-        others = [_Records(None, _states_of(tail.table)) for tail in former if tail.number == number]
+        own = [_Records(task, read_filled(task.table)) for task in tasks if task.settings.number == number]
+        others = [_Records(None, read_filled(tail.table)) for tail in former if tail.number == number]
         if any(records.states for records in (*own, *others)):
             _adopt(own, [*own, *others])
         changes += [(one.task, one.changes) for one in own if one.task is not None and one.changed]
@@ -101,9 +97,3 @@ def _adopt(own: Sequence[_Records], everywhere: Sequence[_Records]) -> None:
 def _safest(states: Sequence[State]) -> State:
     """Return the state that is right for all records of a store: that it missed changes, if one of them says so."""
     return next((state for state in states if "missed" in state), states[0])
-
-
-def _states_of(table: Table) -> dict[str, dict[str, State]]:
-    rows: Iterator[tuple[bytes, bytes]] = iter(table.scan(FILLED, prefix_end(FILLED)))
-    read: Mapping[str, Any] = {row[len(FILLED) :].decode(): json.loads(value) for row, value in rows}
-    return dict(read)

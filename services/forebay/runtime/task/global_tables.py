@@ -12,7 +12,6 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 from itertools import islice
 
-from forebay.processor.batch import BatchResult
 from forebay.processor.bound_stores import declared_stores
 from forebay.runtime.protocol.position import TaskPosition
 from forebay.runtime.task.commit import TaskCommit
@@ -69,9 +68,9 @@ def purges(task: StateTask, item: TaskInput, position: TaskPosition) -> Iterator
         rows = scan_of(task.table)
         # The caller deletes the rows of one commit before it asks for the next one.
         while keys := [key for key, _ in islice(rows(store.encode() + b"\0"), _MOST)]:
-            position = replace(position, n=position.n + 1)
-            result = BatchResult(changes=[(key, None) for key in keys])
-            yield TaskCommit(task.settings.name, task.sender, result, position, task.changelogs)
+            commit = task.commit_of([(key, None) for key in keys], position)
+            position = commit.position
+            yield commit
 
 
 def scan_of(table: Table) -> Callable[[bytes], Iterable[tuple[bytes, bytes]]]:

@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from dataclasses import replace
 from operator import itemgetter
 
-from forebay.processor.batch import Position
+from forebay.processor.batch import BatchResult, Position
 from forebay.processor.bound_stores import declared_stores
 from forebay.processor.engine import TaskEngine
 from forebay.processor.engine_settings import UNBOUNDED, Bounds
@@ -31,7 +31,7 @@ from forebay.runtime.task.turn import Turn
 from forebay.stores.kinds import recorded_formats
 from forebay.stores.layouts import DeclarationChanged
 from forebay.stores.materialized import purge, store_of, unlogged_names
-from forebay.stores.table import Table
+from forebay.stores.table import Change, Table
 
 _KEY = itemgetter(0)
 _MOST_UNCOMMITTED = 10_000
@@ -135,6 +135,11 @@ class StateTask:
         self._skipped = {}
         self._dropped = inputs.dropped
         self._formats = InputFormats(inputs.repartitions, self.table)
+
+    def commit_of(self, changes: list[Change], position: TaskPosition) -> TaskCommit:
+        """Return a commit of changed rows without records, which follows the commit of a position."""
+        following = replace(position, n=position.n + 1)
+        return TaskCommit(self.settings.name, self.sender, BatchResult(changes=changes), following, self.changelogs)
 
     def compute(
         self, lease: Lease, clock: int, idle_ms: int, most: int, bounds: Bounds = UNBOUNDED

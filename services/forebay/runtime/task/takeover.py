@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import replace
 
-from forebay.processor.batch import BatchResult
 from forebay.runtime.errors import StateConflict
 from forebay.runtime.protocol.lease import Lease, partitions
 from forebay.runtime.protocol.position import TaskPosition, owner
@@ -157,9 +155,9 @@ class Takeover:
         for task, rows in changes:
             position = positions[task.place]
             if position is not None:
-                positions[task.place] = position = replace(position, n=position.n + 1)
-                result = BatchResult(changes=rows)
-                commits.append((task, TaskCommit(task.settings.name, task.sender, result, position, task.changelogs)))
+                commit = task.commit_of(rows, position)
+                positions[task.place] = commit.position
+                commits.append((task, commit))
         if commits:
             self._producer.commit([commit for _, commit in commits])
         for task, commit in commits:
