@@ -17,7 +17,7 @@ STEPS = 600
 
 @pytest.fixture(autouse=True)
 def _limit_of_other_tests() -> Iterator[None]:
-    """The limit of recursion is the process's, so other tests would see it."""
+    """The recursion limit is the process's, so other tests would see it."""
     before = sys.getrecursionlimit()
     yield
     sys.setrecursionlimit(before)

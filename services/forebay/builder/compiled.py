@@ -34,12 +34,13 @@ _NODES_OF_DEFAULT = 60
 
 
 def _make_room_for(nodes: Sequence[Node]) -> None:
-    """Raise Python's limit of recursion if a path through the nodes needs it: each node calls the nodes behind it."""
+    """Raise Python's recursion limit if the longest path needs it, because each node calls the nodes after it."""
     depths: dict[Node, int] = {}
     for node in nodes:
         depths[node] = 1 + max((depths.get(parent, 0) for parent in node.parents), default=0)
     further = max(depths.values(), default=0) - _NODES_OF_DEFAULT
-    # The limit is the whole process's, and decides which nested data is refused: most jobs leave it alone.
+    # The limit applies to the whole process, where it also decides which nested data is refused. Most jobs need no
+    # higher limit.
     if further > 0:
         sys.setrecursionlimit(max(sys.getrecursionlimit(), 1_000 + _FRAMES_OF_NODE * further))
 

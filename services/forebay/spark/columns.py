@@ -20,7 +20,7 @@ _shift = Context(prec=MOST_DIGITS, Emin=MIN_EMIN, Emax=MAX_EMAX).scaleb
 
 _MOST_COLUMNS = 10_000
 MOST_LEVELS = 100
-"""Most types within types. It doesn't depend on Python's limit of recursion, which long topologies raise."""
+"""Most types within types. It doesn't depend on Python's recursion limit, which long topologies raise."""
 
 
 class ColumnCount:

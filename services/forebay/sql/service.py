@@ -79,7 +79,7 @@ def job_of(statements: list[Statement], lookup: Lookup = ask) -> Job:
 
     def build(_settings: NoSettings) -> Topology:
         topology = Compiler(program).run()
-        # An engine's statements are final. An edit of a file can take a DROP back, so the file's job keeps all rows.
+        # An engine's statements are final. A DROP may later be removed from a file, so the file's job keeps all rows.
         topology.has_ended = has_ended(program) if ENGINE in os.environ else None
         return topology
 
