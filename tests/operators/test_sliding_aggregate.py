@@ -7,6 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from forebay.operators import Emission, SlidingAggregate
+from forebay.stores.values import Stamped
 from forebay.stores.window import WindowStore
 from forebay.testing.bench import Backend, Bench, open_bench
 from forebay.testing.cell import Cell
@@ -56,11 +57,11 @@ def test_the_windows_are_those_of_kafka_streams(
     assert came == expected
 
 
-def test_an_update_has_the_value_that_it_replaces(bench: Bench) -> None:
+def test_an_update_has_the_row_that_it_replaces(bench: Bench) -> None:
     sums = aggregate(bench, SlidingWindows(10), Emission.UPDATES)
     assert sums.process("k", Cell("a"), 20, 20).before == (None,)
     outcome = sums.process("k", Cell("b"), 20, 20)
-    assert (outcome.before, [r.value for r in outcome.updates]) == ((Cell("a"),), [Cell("ab")])
+    assert (outcome.before, [r.value for r in outcome.updates]) == ((Stamped(Cell("a"), 20),), [Cell("ab")])
 
 
 @pytest.mark.parametrize(("now", "finals"), [(15, 0), (16, 1)])

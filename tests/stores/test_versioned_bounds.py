@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from forebay.stores.versioned import NOT_PUT, SHORTEST_SEGMENT_MS, Order, Put, VersionedKeyValueStore
+from forebay.stores.versioned import NOT_PUT, SHORTEST_SEGMENT_MS, Order, Put, Version, VersionedKeyValueStore
 from forebay.testing.bench import Bench
 from forebay.testing.cell import Cell
 
@@ -30,6 +30,35 @@ def test_a_put_one_ms_older_is_dropped_and_counted(store: VersionedKeyValueStore
     store.put("clock", v("c"), 1_000)
     assert store.put("k", v("a"), 1_000 - H - 1) is NOT_PUT
     assert (store.dropped_total, store.get("k"), store.stream_time) == (1, None, 1_000)
+
+
+def test_a_row_of_another_table_is_refused_only_if_its_key_has_a_later_version(
+    store: VersionedKeyValueStore[Cell],
+) -> None:
+    store.put("clock", v("c"), 10_000)
+    assert store.put_row("k", v("a"), 10) == Put(None)
+    assert store.put_row("k", v("b"), 10) == Put(None)
+    assert store.put_row("k", v("c"), 9) is NOT_PUT
+    assert store.put_row("k", None, 11) == Put(None)
+    assert store.put_row("other", v("d"), 0) == Put(None)
+    assert (store.get("k"), store.get("other"), store.stream_time) == (None, Version(v("d"), 0, None), 10_000)
+    assert store.dropped_total == 1
+
+
+def test_versions_older_than_the_history_are_purged_with_later_ones(
+    bench: Bench, store: VersionedKeyValueStore[Cell]
+) -> None:
+    for clock in range(20):
+        store.put("clock", v("c"), clock * SHORTEST_SEGMENT_MS)
+    store.put_row("deleted", v("a"), 1)
+    store.put_row("deleted", None, 2)
+    store.put_row("k", v("a"), 3)
+    bench.commit()
+    for clock in range(20, 30):
+        store.put("clock", v("c"), clock * SHORTEST_SEGMENT_MS)
+        bench.commit()
+    assert [(key, value) for key, value, _ in store.history() if key != "clock"] == [("k", v("a"))]
+    assert [row for row, _ in bench.table.scan(b"") if b"deleted" in row] == []
 
 
 def test_valid_to_is_the_next_version_or_tombstone(store: VersionedKeyValueStore[Cell]) -> None:

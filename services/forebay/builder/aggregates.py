@@ -17,11 +17,12 @@ from forebay.operators.results import Emission, Outcome, WindowResult
 from forebay.operators.session import Closed, SessionAggregate
 from forebay.operators.sliding import SlidingAggregate
 from forebay.operators.stream import StreamAggregate
-from forebay.operators.table import Change
+from forebay.operators.table import Change, change_of_row
 from forebay.operators.window import WindowAggregate
 from forebay.processor.api import Context, Timer
 from forebay.stores.session import SessionStore
 from forebay.stores.timestamped import TimestampedKeyValueStore
+from forebay.stores.values import Stamped
 from forebay.stores.window import WindowStore
 from forebay.time.base import Windows
 from forebay.time.durations import Duration, ms_of
@@ -130,7 +131,8 @@ def windowed_aggregate(
 
         def give_final(final: WindowResult[Any], ctx: Context[Any]) -> None:
             # With Emission.BOTH the row was already sent as an update, so the final result changes nothing.
-            _give((final,), (final.value,) if emission is Emission.BOTH else (), out, ctx)
+            same_row = (None if final.value is None else Stamped(final.value, final.timestamp),)
+            _give((final,), same_row if emission is Emission.BOTH else (), out, ctx)
 
         flows = tuple(_folding_in_windows(aggregate, closing, give_finals, out) for aggregate in operators)
         return Made(flows, closing.timer, on_timer)
@@ -168,14 +170,18 @@ def _folding_in_windows(operator: _Aggregate, closing: Closing, give_finals: _Gi
     return flow
 
 
-def _give(results: Iterable[WindowResult[Any]], before: Sequence[Any], out: Flow, ctx: Context[Any]) -> None:
+def _give(
+    results: Iterable[WindowResult[Any]], before: Sequence[Stamped[Any] | None], out: Flow, ctx: Context[Any]
+) -> None:
     pass_all(out, _changes(results, before), ctx)
 
 
-def _changes(results: Iterable[WindowResult[Any]], before: Sequence[Any]) -> Iterator[tuple[str, Change[Any], int]]:
+def _changes(
+    results: Iterable[WindowResult[Any]], before: Sequence[Stamped[Any] | None]
+) -> Iterator[tuple[str, Change[Any], int]]:
     for index, (key, window, value, timestamp) in enumerate(results):
         row = row_of(key, window)
-        yield row, Change(row, value, before[index] if before else None, timestamp), timestamp
+        yield row, change_of_row(row, value, before[index] if before else None, timestamp), timestamp
 
 
 def check_windows(windows: object) -> None:

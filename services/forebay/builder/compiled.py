@@ -15,15 +15,18 @@ from forebay.builder.contexts import Punctuation
 from forebay.builder.deferral import Branching, Deferral, deferred_nodes, joins_behind, undoing
 from forebay.builder.filled import filling_of, passing
 from forebay.builder.flows import ElementCount, nowhere, only_latest, to_all
-from forebay.builder.nodes import Flow, History, Kind, Made, Node, S
+from forebay.builder.nodes import Flow, History, Kind, Made, Node, P, S, T
 from forebay.builder.read_back import receiving
 from forebay.builder.sending import isolating, sending
 from forebay.builder.stored_keys import StoredKeys
+from forebay.builder.views import Computed
+from forebay.codec import Unavailable
 from forebay.formats import Format
 from forebay.formats.identities import Identity
 from forebay.operators.table import TableView
 from forebay.processor.api import Context, IdleClose, Processor, Reading, Timer
 from forebay.processor.filling import Filling
+from forebay.processor.reports import FAILURES
 from forebay.processor.resuming import Resuming
 from forebay.stores.binding import Store
 
@@ -97,6 +100,7 @@ class CompiledSubTopology(Processor[Any, Any]):
         self._passed: dict[str, ElementCount] = {}
         self._fillings: dict[str, list[Filling]] = {}
         self._after: dict[Callable[[Context[Any]], None], Timer] = {}
+        self._is_strict = False
 
     def _declare(self, node: Node, store: Store[Any]) -> Store[Any]:
         """Declare a node's store and return it. Each sub-topology has its own copy of a global table's store."""
@@ -206,8 +210,37 @@ class CompiledSubTopology(Processor[Any, Any]):
         view = self._views.get(node)
         if view is None:
             assert node.view is not None, f"{node.name} is not a table"
-            view = self._views[node] = node.view(self)
+            view = node.view(self)
+            self._views[node] = view = view if node.stores else Computed(view, self.former)
         return view
+
+    def former(self, compute: Callable[P, T], *arguments: P.args, **more: P.kwargs) -> T | None:
+        """Return a value that is computed from a stored row, or None if its computation fails.
+
+        An expression that was added after the row may fail for it. The added store does not have the row then, so there
+        is nothing to subtract, and later changes of the key must not fail. If all stores had the rows from the
+        beginning, the row did not fail when it was stored. The failure then fails the record, because an aggregate
+        would keep a row that is not subtracted.
+        """
+        try:
+            return compute(*arguments, **more)
+        except FAILURES as error:
+            is_of_row = not isinstance(error, Unavailable | MemoryError)
+            if not is_of_row or self._is_strict or not self._has_added_stores():
+                raise
+            return None
+
+    def strictly(self, compute: Callable[P, T], *arguments: P.args, **more: P.kwargs) -> T:
+        """Return a value that is computed from stored rows, of which none may fail."""
+        self._is_strict = True
+        try:
+            return compute(*arguments, **more)
+        finally:
+            self._is_strict = False
+
+    def _has_added_stores(self) -> bool:
+        """Return whether a store was added to a table that had rows."""
+        return any(filling.is_added for fillings in self._fillings.values() for filling in fillings)
 
     def is_followed(self, node: Node) -> bool:
         """Return whether another node receives the elements of a node."""

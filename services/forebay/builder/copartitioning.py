@@ -96,7 +96,8 @@ def table_along(graph: Graph, table: Node, name: str, *, is_own: bool = False) -
             stream = replace(stream, history=History.KEEPS)
         # The copy's store has the name of the repartition.
         sent = graph.repartition(graph.add(stream), name)
-        repartitioned_table = rows.table(sent, sent.name, None if versions is None else versions.history_retention_ms)
+        history = None if versions is None else versions.history_retention_ms
+        repartitioned_table = rows.table(sent, sent.name, history, is_copy=True)
         node = graph.add(repartitioned_table)
         graph.copies.setdefault(table, node)
     return node

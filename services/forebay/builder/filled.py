@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import heapq
 from collections.abc import Callable, Iterable, Iterator
+from functools import partial
 from typing import Any, NamedTuple
 
 from forebay.builder.nodes import Bound, Flow, Node
 from forebay.operators.table import change_of_row
-from forebay.processor.api import Context
+from forebay.processor.api import Context, Timer
 from forebay.processor.filling import Filling
+from forebay.processor.reports import FAILURES
+from forebay.stores.values import Stamped
 
 
 class FilledStore(NamedTuple):
@@ -65,11 +68,21 @@ def filling_of(bound: Bound, table: Node, node: Node, flow: Flow) -> Filling | N
         return None
 
     def send(key: str, ctx: Context[Any]) -> None:
-        row = bound.view(table).get(key)
+        row = row_of(key, ctx)
         if row is not None:
             flow(key, change_of_row(key, row.value, None, row.timestamp), row.timestamp, ctx)
 
-    return Filling(
+    def row_of(key: str, ctx: Context[Any]) -> Stamped[Any] | None:
+        view = bound.view(table)
+        try:
+            return bound.strictly(view.get, key)
+        except FAILURES as error:
+            # Report the failure, and send what the table has without it: the row of a left join may have lost only
+            # its other side.
+            bound.apart(Timer(ctx.timestamp, f"rows for {filling.label}", key), partial(_fail, error), ctx)
+            return view.get(key)
+
+    filling = Filling(
         tuple(node.filled),
         tuple(bound.store(node.stores[0]).name for node in tables),
         None if keyed is None else _in_order([bound.store(node.stores[0]) for node in keyed]),
@@ -77,6 +90,11 @@ def filling_of(bound: Bound, table: Node, node: Node, flow: Flow) -> Filling | N
         node.asks_old,
         node.fills_topic,
     )
+    return filling
+
+
+def _fail(error: BaseException, _ctx: Context[Any]) -> None:
+    raise error
 
 
 def passing(filling: Filling, flow: Flow) -> Flow:

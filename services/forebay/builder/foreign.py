@@ -93,9 +93,13 @@ def subscribing(
     def make(bound: Bound, out: Flow) -> Made:
         own = bound.store(versions)
 
+        def subscribed_key(row: Any, value: Any) -> tuple[str | None]:
+            return (key_of(row, value),)
+
         def flow(row: Any, change: Change[Any], timestamp: int, ctx: Context[Any]) -> None:
-            was_sent, is_sent = change.old is not None, change.new is not None
-            old = key_of(row, change.old) if was_sent else None
+            former = None if change.old is None else bound.former(subscribed_key, row, change.old)
+            was_sent, is_sent = former is not None, change.new is not None
+            old = None if former is None else former[0]
             new = key_of(row, change.new) if is_sent else None
             if not is_left:
                 was_sent, is_sent = old is not None, new is not None

@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from enum import Enum
 from pathlib import Path
-from typing import Any, NamedTuple, Protocol, TypeVar
+from typing import Any, NamedTuple, ParamSpec, Protocol, TypeVar
 
 from forebay.formats import Format
 from forebay.operators.table import TableView
@@ -15,6 +15,8 @@ from forebay.processor.api import Context, Reading, Timer
 from forebay.stores.binding import Store
 
 S = TypeVar("S", bound=Store[Any])
+P = ParamSpec("P")
+T = TypeVar("T")
 
 Flow = Callable[[Any, Any, int, Context[Any]], None]
 """Receives one element: row text of the key (or None), value (of a table: its change), timestamp in ms, context."""
@@ -101,6 +103,14 @@ class Bound(Protocol):
 
     def sends_old(self, node: Node) -> bool:
         """Return whether a node after this table needs old values."""
+        ...
+
+    def former(self, compute: Callable[P, T], *arguments: P.args, **more: P.kwargs) -> T | None:
+        """Return a value that is computed from a stored row, or None if its computation fails in an added statement."""
+        ...
+
+    def strictly(self, compute: Callable[P, T], *arguments: P.args, **more: P.kwargs) -> T:
+        """Return a value that is computed from stored rows, of which none may fail."""
         ...
 
     def after_record(self, out: Flow, timer: Timer, action: Callable[[Context[Any]], None], ctx: Context[Any]) -> bool:

@@ -27,7 +27,7 @@ def regroup_node(
 
     def make(bound: Bound, out: Flow) -> Made:
         def flow(_key: Any, change: Change[Any], timestamp: int, ctx: Context[Any]) -> None:
-            old = None if change.old is None else group(change.key, change.old)
+            old = None if change.old is None else bound.former(group, change.key, change.old)
             new = None if change.new is None else group(change.key, change.new)
             # If the group stays the same, send both values in one record (KIP-904). With two records, an aggregate
             # without the row would be emitted in between.

@@ -16,17 +16,25 @@ from forebay.operators.table_table import JoinedTable, TableTableJoin
 from forebay.processor.api import Context, LateRecord
 from forebay.stores.keyvalue import KeyValueStore
 from forebay.stores.timestamped import TimestampedKeyValueStore
-from forebay.stores.versioned import NOT_PUT, VersionedKeyValueStore
+from forebay.stores.versioned import VersionedKeyValueStore
 from forebay.time.durations import Duration
 
 Rows = TimestampedKeyValueStore[Any] | VersionedKeyValueStore[Any]
 
 
-def table(source: Node, store: str, history_retention_ms: Duration | None, *, is_alone: bool = False) -> Node:
+def table(
+    source: Node,
+    store: str,
+    history_retention_ms: Duration | None,
+    *,
+    is_alone: bool = False,
+    is_copy: bool = False,
+) -> Node:
     """Return the node that stores a stream's records as a table.
 
     Args:
         is_alone: Whether no other node reads the stream. A record that is too late for the table then has no effect.
+        is_copy: Whether the records are the changes of another table, which has accepted them.
     """
     declared: Rows
     if history_retention_ms is None:
@@ -36,27 +44,26 @@ def table(source: Node, store: str, history_retention_ms: Duration | None, *, is
 
     def make(bound: Bound, out: Flow) -> Made:
         own = bound.store(declared)
+        late_by = _lateness(own, is_copy=is_copy)
         # Without versions, the last record by offset wins, even if its timestamp is older, as in Kafka Streams. A
         # versioned table orders by timestamp.
-        rows: Table[Any] = LatestByTimestamp(own) if isinstance(own, VersionedKeyValueStore) else LatestByOffset(own)
-        if not bound.is_followed(node):
-            return Made((_putting(own, is_alone=is_alone),))
-
-        update = rows.update
+        rows: Table[Any] = (
+            LatestByTimestamp(own, is_copy=is_copy) if isinstance(own, VersionedKeyValueStore) else LatestByOffset(own)
+        )
+        # If rows are only looked up, no node needs a row's old value.
+        update = rows.update if bound.is_followed(node) else _putting(own, is_copy=is_copy)
         if isinstance(rows, LatestByTimestamp) and bound.sends_history(node):
             update = rows.update_any
 
         def flow(key: Any, value: Any, timestamp: int, ctx: Context[Any]) -> None:
             if key is None:
                 return
-            if isinstance(own, VersionedKeyValueStore):
-                late_by = own.stream_time - own.history_retention_ms - timestamp
+            if late_by is not None and (late := late_by(key, timestamp)) > 0:
                 # If nothing else reads the record, the whole record is late. Otherwise the other nodes must still
                 # process it.
-                if late_by > 0 and is_alone:
-                    raise LateRecord(late_by)
-                if late_by > 0:
-                    ctx.late(late_by)
+                if is_alone:
+                    raise LateRecord(late)
+                ctx.late(late)
             change = update(key, value, timestamp)
             if change is not None:
                 out(key, change, timestamp, ctx)
@@ -70,18 +77,27 @@ def table(source: Node, store: str, history_retention_ms: Duration | None, *, is
     return node
 
 
-def _putting(rows: Rows, *, is_alone: bool) -> Flow:
-    """Return the flow of a table whose rows are only looked up, so that no node needs a row's old value."""
+def _lateness(rows: Rows, *, is_copy: bool) -> Callable[[str, int], int] | None:
+    """Return the function by how many ms a version is too late, or None if rows are stored without versions."""
+    if not isinstance(rows, VersionedKeyValueStore):
+        return None
+    versions = rows
 
-    def flow(key: Any, value: Any, timestamp: int, ctx: Context[Any]) -> None:
-        if key is not None and rows.put(key, value, timestamp) is NOT_PUT:
-            assert isinstance(rows, VersionedKeyValueStore)
-            late_by = rows.stream_time - rows.history_retention_ms - timestamp
-            if is_alone:
-                raise LateRecord(late_by)
-            ctx.late(late_by)
+    def late_by(key: str, timestamp: int) -> int:
+        late = versions.late_by(timestamp)
+        return 0 if late > 0 and is_copy and versions.is_latest(key, timestamp) else late
 
-    return flow
+    return late_by
+
+
+def _putting(rows: Rows, *, is_copy: bool) -> Callable[[str, Any, int], None]:
+    """Return the function that puts rows and returns no change."""
+    put = rows.put_row if is_copy and isinstance(rows, VersionedKeyValueStore) else rows.put
+
+    def update(key: str, value: Any, timestamp: int) -> None:
+        put(key, value, timestamp)
+
+    return update
 
 
 def _view(bound: Bound, declared: Rows) -> Any:
@@ -110,11 +126,11 @@ def filter_node(parent: Node, name: str, keeps: Callable[[str, Any], bool]) -> N
 
         def flow(key: Any, change: Change[Any], timestamp: int, ctx: Context[Any]) -> None:
             new = change.new if change.new is not None and keeps(key, change.new) else None
-            old = change.old if change.old is not None and keeps(key, change.old) else None
+            old = change.old if change.old is not None and bound.former(keeps, key, change.old) else None
             # A row that passes neither before nor after the change needs no tombstone. If a change is not the latest,
             # the old row is unknown, so it is forwarded.
             if new is not None or old is not None or not change.is_latest:
-                out(key, Change(key, new, old, timestamp, change.is_latest, change.old_timestamp), timestamp, ctx)
+                out(key, change.with_values(new, old), timestamp, ctx)
             elif sends_history:
                 out(key, _end_of_older_rows(key, timestamp), timestamp, ctx)
 
@@ -143,8 +159,8 @@ def map_node(parent: Node, into: Format[Any], mapper: Callable[[str, Any], Any])
 
         def flow(key: Any, change: Change[Any], timestamp: int, ctx: Context[Any]) -> None:
             new = None if change.new is None else mapper(key, change.new)
-            old = mapper(key, change.old) if sends_old and change.old is not None else None
-            out(key, Change(key, new, old, timestamp, change.is_latest, change.old_timestamp), timestamp, ctx)
+            old = bound.former(mapper, key, change.old) if sends_old and change.old is not None else None
+            out(key, change.with_values(new, old), timestamp, ctx)
 
         return Made((flow,))
 
@@ -157,7 +173,8 @@ def join_node(left: Node, right: Node, joiner: Callable[[Any, Any], Any], into: 
     """Return the node that joins two tables with the same keys."""
 
     def make(bound: Bound, out: Flow) -> Made:
-        join = TableTableJoin(bound.view(left), bound.view(right), kind, joiner)
+        views = bound.view(left), bound.view(right)
+        join = TableTableJoin(*views, kind, joiner, lambda one, other: bound.former(joiner, one, other))
 
         def on_left(key: Any, change: Any, timestamp: int, ctx: Context[Any]) -> None:
             update = join.on_left(change)
@@ -239,7 +256,7 @@ def kept_versions(parent: Node, store: str, history_retention_ms: Duration) -> N
     )
 
     def make(bound: Bound, out: Flow) -> Made:
-        rows = LatestByTimestamp(bound.store(declared))
+        rows = LatestByTimestamp(bound.store(declared), is_copy=True)
         sends_history = bound.sends_history(node)
         update = rows.update_any if sends_history else rows.update
 

@@ -267,7 +267,7 @@ class Table(Generic[K, V]):
         def to_copy(trial: Graph) -> tuple[Node, Node]:
             copy = derived_store(store, "right")
             along = trial.repartition(trial.add(rows.to_stream(right, [copy])), f"{store}-right")
-            return subscribed_to(trial, trial.add(rows.table(along, copy, None)))
+            return subscribed_to(trial, trial.add(rows.table(along, copy, None, is_copy=True)))
 
         subscribed, right = first_that_runs(graph, [lambda trial: subscribed_to(trial, right), to_copy])
         answering = graph.add(foreign.answering(subscribed, right, joiner, format_, kind, store, left.key))

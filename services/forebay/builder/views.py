@@ -21,6 +21,22 @@ Predicate = Callable[[str, Any], bool]
 Mapper = Callable[[str, Any], Any]
 
 
+class Computed:
+    """A view of rows that are computed when they are looked up.
+
+    Args:
+        former: See `Bound.former`.
+    """
+
+    def __init__(self, rows: View, former: Callable[..., Any]) -> None:
+        self._compute = rows.get
+        self._former = former
+
+    def get(self, key: str) -> Stamped[Any] | None:
+        row: Stamped[Any] | None = self._former(self._compute, key)
+        return row
+
+
 class Filtered:
     """A view of the rows for which a predicate is true."""
 

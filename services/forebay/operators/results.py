@@ -5,6 +5,7 @@ from __future__ import annotations
 from enum import Enum
 from typing import Generic, NamedTuple, TypeVar
 
+from forebay.stores.values import Stamped
 from forebay.time.base import Window
 
 R = TypeVar("R")
@@ -37,7 +38,7 @@ class Outcome(NamedTuple, Generic[R]):
         late_by_ms: Stream time in ms since the last refused window closed; 0 if none was refused.
         closes_at: Closing time (ms) at which the first window that it changed is final. None: it changed none, or the
             aggregate emits no final results.
-        before: Value that each of `updates` replaces. None: there was none.
+        before: Row that each of `updates` replaces. None: there was none.
     """
 
     updates: tuple[WindowResult[R], ...] = ()
@@ -45,7 +46,7 @@ class Outcome(NamedTuple, Generic[R]):
     refused: int = 0
     late_by_ms: int = 0
     closes_at: int | None = None
-    before: tuple[R | None, ...] = ()
+    before: tuple[Stamped[R] | None, ...] = ()
 
     @property
     def results(self) -> tuple[WindowResult[R], ...]:

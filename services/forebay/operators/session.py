@@ -9,6 +9,7 @@ from typing import Generic, TypeVar
 from forebay.operators.results import Emission, Outcome, WindowResult
 from forebay.stores.keys import FOREVER
 from forebay.stores.session import SessionStore
+from forebay.stores.values import Stamped
 from forebay.time.base import Window
 from forebay.time.sessions import SessionWindows
 
@@ -93,7 +94,7 @@ class SessionAggregate(Generic[V, A]):
         for entry in entries:
             aggregate = self._merger(key, aggregate, entry.value)
         updates: list[WindowResult[A]] = []
-        before: list[A | None] = [entry.value for entry in entries]
+        before: list[Stamped[A] | None] = [Stamped(entry.value, entry.end) for entry in entries]
         # As in Kafka Streams, which compares the merged session with a session of only this record.
         if start != end:
             updates += [WindowResult(key, Window(entry.start, entry.end), None, entry.end) for entry in entries]

@@ -7,6 +7,7 @@ from typing import Generic, TypeVar
 
 from forebay.operators.results import Emission, Outcome, WindowResult
 from forebay.operators.window import CLOSED
+from forebay.stores.values import Stamped
 from forebay.stores.window import WindowStore
 from forebay.stores.window_reads import WindowEntry
 from forebay.time.base import Window
@@ -57,7 +58,7 @@ class SlidingAggregate(Generic[V, A]):
         if timestamp + self.windows.difference_ms <= until:
             return Outcome((), finals, 1, until + 1 - self.windows.difference_ms - timestamp)
         updates: list[WindowResult[A]] = []
-        before: list[A | None] = []
+        before: list[Stamped[A] | None] = []
         refused = late_by = 0
         for start, (beginning, is_added) in sorted(self._changed_windows(key, timestamp).items()):
             window = self.windows.window_from(start)
@@ -66,7 +67,7 @@ class SlidingAggregate(Generic[V, A]):
                 refused, late_by = refused + is_added, until + 1 - window.end
                 continue
             existing = beginning if beginning is not None and beginning.start == start else None
-            before.append(None if existing is None else existing.value)
+            before.append(None if existing is None else Stamped(existing.value, existing.timestamp))
             updates.append(self._put(key, window, value if is_added else None, beginning, timestamp))
         if self._emission is Emission.UPDATES:
             return Outcome(tuple(updates), (), refused, late_by, None, tuple(before))

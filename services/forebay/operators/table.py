@@ -9,6 +9,7 @@ from forebay.stores.values import Stamped
 from forebay.stores.versioned import NOT_PUT, VersionedKeyValueStore
 
 V = TypeVar("V")
+O = TypeVar("O")  # noqa: E741
 
 
 class Change(NamedTuple, Generic[V]):
@@ -17,7 +18,8 @@ class Change(NamedTuple, Generic[V]):
     Args:
         is_latest: Whether it is the latest change of the key, by timestamp. If not, `old` is unknown, and only
             operators that use the history process the change.
-        old_timestamp: Timestamp of the old row in ms. None: it is not known.
+        old_timestamp: Timestamp with which the old row was forwarded, in ms. None: there is no old row. A left or outer
+            join that stores no rows does not know it if the deletion of its other side changed the row last.
     """
 
     key: str
@@ -26,6 +28,12 @@ class Change(NamedTuple, Generic[V]):
     timestamp: int
     is_latest: bool = True
     old_timestamp: int | None = None
+
+    def with_values(self, new: O | None, old: O | None) -> Change[O]:
+        """Return the change of a row that is computed from this one, with the same timestamps."""
+        # Without an old row, there is no former timestamp. A join would take it for that of the joined row.
+        before = None if old is None else self.old_timestamp
+        return Change(self.key, new, old, self.timestamp, self.is_latest, before)
 
 
 def change_of_row(key: str, value: V | None, old: Stamped[V] | None, timestamp: int) -> Change[V]:
@@ -95,10 +103,16 @@ class LatestByOffset(Generic[V]):
 
 
 class LatestByTimestamp(Generic[V]):
-    """A versioned table, in which the update with the largest timestamp wins. Operators ignore older updates."""
+    """A versioned table, in which the update with the largest timestamp wins. Operators ignore older updates.
 
-    def __init__(self, store: VersionedKeyValueStore[V]) -> None:
+    Args:
+        store: Store of its rows.
+        is_copy: Whether its updates are those that another table has accepted (see `VersionedKeyValueStore.put_row`).
+    """
+
+    def __init__(self, store: VersionedKeyValueStore[V], *, is_copy: bool = False) -> None:
         self._store = store
+        self._put = store.put_row if is_copy else store.put
 
     @property
     def name(self) -> str:
@@ -115,7 +129,7 @@ class LatestByTimestamp(Generic[V]):
     def update_any(self, key: str, value: V | None, timestamp: int) -> Change[V] | None:
         """Apply an update. Return its change even if it is not the latest, or None if it is too late."""
         old = self._store.get(key)
-        put = self._store.put(key, value, timestamp)
+        put = self._put(key, value, timestamp)
         if put is NOT_PUT:
             return None
         # For an older version, the value before it is not looked up, because only a history uses the change.

@@ -24,13 +24,22 @@ class TableTableJoin(Generic[L, R, O]):
     Args:
         left, right: Views in which the other side is looked up. `on_left` and `on_right` process their changes.
         joiner: Function of both values. In a left or outer join, one of them may be None.
+        former: The joiner of former rows. It returns None for a row that was never forwarded. None: `joiner`.
     """
 
-    def __init__(self, left: TableView[L], right: TableView[R], kind: Join, joiner: Joiner[L, R, O]) -> None:
+    def __init__(
+        self,
+        left: TableView[L],
+        right: TableView[R],
+        kind: Join,
+        joiner: Joiner[L, R, O],
+        former: Joiner[L, R, O | None] | None = None,
+    ) -> None:
         self._left = left
         self._right = right
         self._kind = kind
         self._joiner = joiner
+        self._former: Joiner[L, R, O | None] = former or joiner
 
     def on_left(self, change: Change[L] | None) -> Change[O] | None:
         """Join a change of the left table. Return the change of the result, or None if it does not change."""
@@ -38,7 +47,7 @@ class TableTableJoin(Generic[L, R, O]):
             return None
         other = self._right.get(change.key)
         alone = self._kind is not Join.INNER
-        return self._follow(change, other, alone, self._kind is Join.OUTER, self._joiner)
+        return self._follow(change, other, alone, self._kind is Join.OUTER, self._joiner, self._former)
 
     def on_right(self, change: Change[R] | None) -> Change[O] | None:
         """Join a change of the right table. Return the change of the result, or None if it does not change."""
@@ -47,7 +56,12 @@ class TableTableJoin(Generic[L, R, O]):
         other = self._left.get(change.key)
         alone = self._kind is Join.OUTER
         return self._follow(
-            change, other, alone, self._kind is not Join.INNER, lambda mine, others: self._joiner(others, mine)
+            change,
+            other,
+            alone,
+            self._kind is not Join.INNER,
+            lambda mine, others: self._joiner(others, mine),
+            lambda mine, others: self._former(others, mine),
         )
 
     def on_both(self, left: Change[L] | None, right: Change[R] | None) -> Change[O] | None:
@@ -60,7 +74,7 @@ class TableTableJoin(Generic[L, R, O]):
         if left is None or right is None:
             return self.on_right(right) if left is None else self.on_left(left)
         new = joined_value(self._kind, self._joiner, left.new, right.new)
-        old = joined_value(self._kind, self._joiner, left.old, right.old)
+        old = joined_value(self._kind, self._former, left.old, right.old)
         if new is None and old is None:
             return None
         before = [at for at in (left.old_timestamp, right.old_timestamp) if at is not None]
@@ -74,6 +88,7 @@ class TableTableJoin(Generic[L, R, O]):
         alone: bool,
         other_alone: bool,
         joiner: Callable[..., O],
+        former: Callable[..., O | None],
     ) -> Change[O] | None:
         """Return the change of the result.
 
@@ -85,10 +100,10 @@ class TableTableJoin(Generic[L, R, O]):
             if not alone or (change.new is None and change.old is None):
                 return None
             new = None if change.new is None else joiner(change.new, None)
-            old = None if change.old is None else joiner(change.old, None)
-            return Change(change.key, new, old, change.timestamp, old_timestamp=change.old_timestamp)
+            old = None if change.old is None else former(change.old, None)
+            return change.with_values(new, old)
         new = joiner(change.new, other.value) if other_alone or change.new is not None else None
-        old = joiner(change.old, other.value) if other_alone or change.old is not None else None
+        old = former(change.old, other.value) if other_alone or change.old is not None else None
         before = None
         if old is not None:
             before = other.timestamp if change.old_timestamp is None else max(change.old_timestamp, other.timestamp)

@@ -7,6 +7,7 @@ from typing import Generic, TypeVar
 
 from forebay.operators.results import Emission, Outcome, WindowResult
 from forebay.stores.keys import FOREVER
+from forebay.stores.values import Stamped
 from forebay.stores.window import WindowStore
 from forebay.time.base import Window, Windows
 
@@ -58,7 +59,7 @@ class WindowAggregate(Generic[V, A]):
         # Close windows first. Final results that the record's time makes due are emitted before its own results.
         finals = self.close(now)
         updates: list[WindowResult[A]] = []
-        before: list[A | None] = []
+        before: list[Stamped[A] | None] = []
         refused = last_end = 0
         open_from = self.windows.closed_until(now)
         for window in self.windows.windows_for(timestamp):
@@ -106,11 +107,13 @@ class WindowAggregate(Generic[V, A]):
         start = self.store.first_start(self.store.marks.get(CLOSED) + 1)
         return None if start is None else self.windows.closes_at(self.windows.window_from(start))
 
-    def _fold(self, key: str, value: V, timestamp: int, window: Window, before: list[A | None]) -> WindowResult[A]:
-        def append_value(aggregate: A | None) -> A | None:
-            before.append(aggregate)
-            return self._add(key, value, self._initial() if aggregate is None else aggregate)
+    def _fold(
+        self, key: str, value: V, timestamp: int, window: Window, before: list[Stamped[A] | None]
+    ) -> WindowResult[A]:
+        def append_value(row: Stamped[A] | None) -> A | None:
+            before.append(row)
+            return self._add(key, value, self._initial() if row is None else row.value)
 
-        changed = self.store.update(key, window.start, timestamp, append_value)
+        changed = self.store.update_entry(key, window.start, timestamp, append_value)
         assert changed is not None, "the store keeps every window that accepts records"
         return WindowResult(key, window, changed.value, changed.timestamp)

@@ -51,6 +51,7 @@ class Filling:
         is_topic: Whether a topic gets the rows. `stores` then names the query. If the topic missed changes, it can get
             all rows again.
         is_complete: Whether the stores have all rows.
+        is_added: Whether the stores were added when the table had rows. They lack the rows that failed then.
         sent: Key of the last row that was sent. None: no row was sent.
     """
 
@@ -62,6 +63,7 @@ class Filling:
     is_topic: bool = False
     is_complete: bool = True
     sent: str | None = None
+    is_added: bool = False
 
     def has_sent(self, key: str) -> bool:
         """Return whether the stores have the row of a key, so that they need its changes."""
@@ -81,6 +83,8 @@ class Filling:
     def state(self) -> State:
         """What to record of the stores."""
         state: State = {"with": list(self.tables[1:])} if self.tables[1:] else {}
+        if self.is_added:
+            state["added"] = True
         return state if self.is_complete else state | {"sent": self.sent}
 
 
@@ -189,7 +193,7 @@ class Fillings:
         return recorded
 
     def _begin(self, filling: Filling, recorded: Mapping[str, State] | None, rows: Table) -> None:
-        filling.is_complete, filling.sent = True, None
+        filling.is_complete, filling.sent, filling.is_added = True, None, False
         table = filling.tables[0]
         states = {name: (recorded or {}).get(name) for name in filling.names}
         missed = [store for store, state in states.items() if state is not None and "missed" in state]
@@ -201,6 +205,7 @@ class Fillings:
         if recorded is None or not any(_has_rows(rows, of) for of in filling.tables):
             return
         known = [state for state in states.values() if state is not None]
+        filling.is_added = not known or any("added" in state for state in known)
         if known and len(known) < len(states):
             added = ", ".join(store for store, state in states.items() if state is None)
             raise DeclarationChanged(

@@ -13,7 +13,7 @@ from forebay.builder.topology import Topology
 from forebay.formats import Format
 from forebay.sql import evolution, joins_compiled, readable, sources, store_names
 from forebay.sql.aggregates_compiled import compile_aggregate
-from forebay.sql.catalog import Source
+from forebay.sql.catalog import ROWTIME, Source
 from forebay.sql.computed import condition_of, row_of
 from forebay.sql.encodings.rows import key_format
 from forebay.sql.errors import SqlError
@@ -26,6 +26,7 @@ from forebay.sql.nodes import (
     null_of_single,
     rows_under,
     rows_where,
+    store_versions,
     stream_with_rows,
     under_format,
     with_times,
@@ -45,6 +46,7 @@ from forebay.sql.plan import (
 from forebay.sql.program import Program
 from forebay.sql.readable import Readable
 from forebay.sql.tokens import TOO_DEEP
+from forebay.sql.unmatched import Unmatched
 
 
 class Compiler:
@@ -61,6 +63,8 @@ class Compiler:
         self._made: dict[int, Rows] = {}
         self._keys: dict[str, Format[Any]] = {}
         self._names: set[str] = set()
+        self._stored: dict[Source, Table[Any, Any]] = {}
+        self._unmatched = Unmatched(self.step_of)
         queries = (*program.queries, *program.waiting)
         self._labels = {query.target: query.shown_label for query in queries if not query.is_insert}
         self.stores: dict[int, str] = {}
@@ -112,12 +116,13 @@ class Compiler:
 
     def _compile(self, query: QueryPlan) -> Rows:
         target = query.target
-        rows = self.step(query.step, query.label)
+        rows: Rows = self.step(query.step, query.label)
         if isinstance(rows, Stream):
             rows = _under_key(_written(rows, target), target)
-        else:
-            self._queryable(query, rows)
-            rows = _written(rows, target)
+            self._send(rows, query)
+            return rows
+        self._stored[target] = self._queryable(query, rows)
+        rows = _written(rows, target)
         self._send(rows, query)
         return rows
 
@@ -145,15 +150,19 @@ class Compiler:
             node = stream.graph.add(null_of_single(node))
         Stream(stream.graph, node, stream.is_rekeyed).to(target.topic)
 
-    def _queryable(self, query: QueryPlan, found: Table[Any, Any]) -> None:
-        """Register a table for pull queries, with a store of its rows or a store from which they can be computed."""
+    def _queryable(self, query: QueryPlan, found: Table[Any, Any]) -> Table[Any, Any]:
+        """Register a table for pull queries, with a store of its rows or a store from which they can be computed.
+
+        Returns:
+            The table, with its own store if it has one.
+        """
         base = readable.base_of(query.step)
         store = None if base is None else self._store_of(base)
         key = found.node.key
-        windowed = is_windowed(found)
+        windowed, stored = is_windowed(found), found
         if store is None:
             store = self.name(query.label)
-            found.materialized(store)
+            stored = found.materialized(store)
             make: readable.MakeRow = lambda _key, row, _time: row  # noqa: E731
         else:
             make = readable.row_maker(query.step, windowed, self._reader.columns)
@@ -162,6 +171,7 @@ class Compiler:
         self.readable[query.target.name] = Readable(
             query.target, store, reader_of_rows(inner), writer_of_rows(inner), make, self._history(query, found)
         )
+        return stored
 
     def _history(self, query: QueryPlan, found: Table[Any, Any]) -> str:
         """Store a table's former rows in another store if the target specifies it. Return the store's name, or ""."""
@@ -169,8 +179,7 @@ class Compiler:
         if not target.history_ms:
             return ""
         store = self.name(f"{query.label} history")
-        stream = stream_with_rows(_written(found, target), store)
-        stream.to_table(store=store, history_retention_ms=target.history_ms)
+        store_versions(_written(found, target), store, target.history_ms)
         return store
 
     def _store_of(self, base: Step) -> str | None:
@@ -216,8 +225,11 @@ class Compiler:
 
     def _scan(self, step: Scan) -> Rows:
         rows = self.rows_of(step.source)
-        make = sources.row_maker(self._reader.columns(step.source), step.slots, windowed=is_windowed(rows))
         names = [slot.name for slot in step.slots]
+        # The stored rows have the timestamps with which they were forwarded.
+        if ROWTIME in names and step.source.timestamp is None and self._unmatched.has_rows(step):
+            rows = self._stored[step.source]
+        make = sources.row_maker(self._reader.columns(step.source), step.slots, windowed=is_windowed(rows))
         # Copies of the rows behind a repartition are named after this node.
         label = self._labels.get(step.source, step.source.name)
         return map_rows(rows, f"columns of {label}", tuple(slot.type for slot in step.slots), make, names)

@@ -7,6 +7,7 @@ from typing import Any, overload
 
 from forebay.builder.keys import Windowed, reader_of_rows, writer_of_rows
 from forebay.builder.nodes import Bound, Flow, Kind, Made, Node
+from forebay.builder.rows import table as stored_table
 from forebay.builder.rows import to_stream
 from forebay.builder.stream import Stream
 from forebay.builder.table import Table
@@ -46,6 +47,12 @@ def stream_with_rows(table: Table[Any, Any], name: str, *, is_topic: bool = Fals
     return Stream(table.graph, table.graph.add(to_stream(table.node, [name], fills_topic=is_topic)))
 
 
+def store_versions(table: Table[Any, Any], store: str, history_ms: int) -> None:
+    """Store the versions of a table's rows."""
+    stream = stream_with_rows(table, store)
+    table.graph.add(stored_table(stream.node, store, history_ms, is_copy=True))
+
+
 def rows_of_table(parent: Node, name: str, into: Format[Any], make_row: MakeRow) -> Node:
     """Return a node that converts each row of a table to another row."""
     of_row = reader_of_rows(parent.key)
@@ -58,8 +65,8 @@ def rows_of_table(parent: Node, name: str, into: Format[Any], make_row: MakeRow)
             new = None if change.new is None else make_row(own, change.new, change.timestamp, ctx)
             # ROWTIME of the old row, which aggregates subtract, is the time of the old row.
             before = change.timestamp if change.old_timestamp is None else change.old_timestamp
-            old = None if change.old is None or not asked else make_row(own, change.old, before, None)
-            out(key, Change(key, new, old, change.timestamp, old_timestamp=change.old_timestamp), timestamp, ctx)
+            old = bound.former(make_row, own, change.old, before, None) if asked and change.old is not None else None
+            out(key, change.with_values(new, old), timestamp, ctx)
 
         return Made((flow,))
 
@@ -230,7 +237,12 @@ def _table_timestamp_node(parent: Node, time_of: Callable[[Any, Any], int]) -> N
         def flow(key: Any, change: Change[Any], timestamp: int, ctx: Context[Any]) -> None:
             if change.new is not None:
                 timestamp = time_of(of_row(key), change.new)
-            out(key, change._replace(timestamp=timestamp), timestamp, ctx)
+            old, before = change.old, None
+            if old is not None:
+                before = bound.former(time_of, of_row(key), old)
+                # A former row without a time failed, so that it was never forwarded.
+                old = None if before is None else old
+            out(key, change._replace(old=old, timestamp=timestamp, old_timestamp=before), timestamp, ctx)
 
         return Made((flow,))
 

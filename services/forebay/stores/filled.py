@@ -12,7 +12,8 @@ from forebay.stores.table import Table, prefix_end
 State = dict[str, Any]
 """What is recorded of a store: {} if it has all rows, {"sent": the key of the last row, or None} while it is filled,
 {"missed": true} if the table has changed while the topology did not have the store. "with" names other tables of a
-join, whose changes change the rows, too."""
+join, whose changes change the rows, too. "added" is true if the store was added when the table had
+rows."""
 States = dict[str, State]
 """The states of the stores behind one table, by name."""
 

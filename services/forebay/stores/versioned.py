@@ -115,15 +115,39 @@ class VersionedKeyValueStore(Store[V]):
             self.dropped_total += 1
         return result
 
+    def put_row(self, key: str, value: V | None, timestamp: int) -> Put | NotPut:
+        """Store a version of another table's row, as `put` does. It is also accepted if the key has no later version.
+
+        The other table has accepted the version. If this store refused a row that is still valid there, because its
+        other rows are newer, it would lack the row.
+        """
+        return self._put(key, value, timestamp) if self.is_latest(key, timestamp) else self.put(key, value, timestamp)
+
+    def is_latest(self, key: str, timestamp: int) -> bool:
+        """Return whether the key has no version with a later timestamp."""
+        latest = self._latest.get(terminate(encode_key(self.name, key)))
+        return latest is None or timestamp >= latest
+
+    def late_by(self, timestamp: int) -> int:
+        """Return by how many ms a timestamp is older than the history. `put` accepts 0 and less."""
+        return self.stream_time - self.history_retention_ms - timestamp
+
     def restore(self, key: str, value: V | None, timestamp: int) -> Put | NotPut:
         """Put a record of the changelog. The same rules hold, but refused versions are not counted."""
+        self._check(key, timestamp)
+        # A refused version changes nothing. In particular, it does not advance stream time.
+        return NOT_PUT if self.late_by(timestamp) > 0 else self._put(key, value, timestamp)
+
+    def _check(self, key: str, timestamp: int) -> bytes:
+        """Return the prefix of a key's rows. Raise ValueError if the key or the timestamp can't be stored."""
         prefix = terminate(encode_key(self.name, key))
         if timestamp < 0:
             raise ValueError(f"store {self.name}: the timestamp {timestamp} of {key!r} is negative")
+        return prefix
+
+    def _put(self, key: str, value: V | None, timestamp: int) -> Put:
+        prefix = self._check(key, timestamp)
         stream_time = self.stream_time
-        if timestamp < stream_time - self.history_retention_ms:
-            # Nothing has changed yet. In particular, a refused version does not advance stream time.
-            return NOT_PUT
         if value is not None:
             self._check_value(value)
         self._rows.put(prefix + pack_time(timestamp), Held(value))
@@ -131,7 +155,8 @@ class VersionedKeyValueStore(Store[V]):
         # The latest timestamp has a row, so that a read of the latest version needs no scan.
         if latest is None or timestamp > latest:
             self._latest.put(prefix, timestamp)
-        self._mark(prefix, timestamp)
+        # The purge may be past the segment of a version that is older than the history.
+        self._mark(prefix, max(timestamp, stream_time - self.history_retention_ms))
         if timestamp > stream_time:
             self._marks.set(_STREAM_TIME, timestamp)
         self._purge.run(self._last_past(max(stream_time, timestamp)))

@@ -109,7 +109,16 @@ class WindowStore(Store[V], WindowReads[V]):
     def update(
         self, key: str, start: int, timestamp: int, change: Callable[[V | None], V | None]
     ) -> Stamped[V | None] | None:
-        """Set the value of a key and window start to a function of the present value.
+        """Set the value of a key and window start to a function of the present value (None: there is none).
+
+        See `update_entry`.
+        """
+        return self.update_entry(key, start, timestamp, lambda entry: change(None if entry is None else entry.value))
+
+    def update_entry(
+        self, key: str, start: int, timestamp: int, change: Callable[[Stamped[V] | None], V | None]
+    ) -> Stamped[V | None] | None:
+        """Set the value of a key and window start to a function of the present value and its timestamp.
 
         The entry's timestamp is the largest one that it was updated with.
 
@@ -117,8 +126,8 @@ class WindowStore(Store[V], WindowReads[V]):
             key: Key of the entry.
             start: Start of the window, in ms.
             timestamp: Timestamp of the update, in ms.
-            change: Function of the present value (None: there is none) that returns the new one. None deletes the
-                entry.
+            change: Function of the present value and its timestamp (None: there is no entry) that returns the new
+                value. None deletes the entry.
 
         Returns:
             The new value and timestamp, or None if the entry was refused.
@@ -134,7 +143,7 @@ class WindowStore(Store[V], WindowReads[V]):
         prefix, at = terminate(encode_key(self.name, key)), pack_time(start)
         row = prefix + at + ONLY
         current = self._rows.get(row)
-        value = change(None if current is None else current.value)
+        value = change(current)
         if current is not None and current.timestamp > timestamp:
             timestamp = current.timestamp
         if value is not None:
