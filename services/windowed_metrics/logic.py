@@ -87,7 +87,7 @@ class WindowedMetrics(Processor[ServerMetric, WindowedMetric]):
 
     def record_key(self, name: str, key: str) -> str | None:
         """Return the server of a store's key, which consists of server and metric."""
-        return split_key(key)[0] if name == self.windows.name else key or None
+        return split_key(key)[0] if name == self.windows.name else key
 
     def process(self, event: ServerMetric, ctx: Context[WindowedMetric]) -> None:
         """Add the event to its window, and send the window's results."""

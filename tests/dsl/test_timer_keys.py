@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from forebay.builder import Topology
-from forebay.processor import Context, Processor, Timer
+from forebay.processor import NO_KEY, Context, Processor, Timer
 from forebay.stores import KeyValueStore
 from forebay.testing import TestDriver
 
@@ -20,13 +20,15 @@ class Remembered(Processor[str, str]):
     def process(self, event: str, ctx: Context[str]) -> None:
         self.values.put(ctx.key, event)
         ctx.schedule("later", ctx.timestamp + 5)
-        ctx.schedule("of the task", ctx.timestamp + 5, key="")
+        ctx.schedule("of the task", ctx.timestamp + 5, key=NO_KEY)
 
     def on_timer(self, timer: Timer, ctx: Context[str]) -> None:
-        ctx.forward(f"{timer.name}: {self.values.get(timer.key) if timer.key != '' else 'no key'}")
+        ctx.forward(f"{timer.name}: {self.values.get(timer.key) if timer.key is not None else 'no key'}")
 
 
-@pytest.mark.parametrize(("kind", "key"), [(str, "a"), (int, 5), (int, -5), (bytes, b"\xff")])
+@pytest.mark.parametrize(
+    ("kind", "key"), [(str, "a"), (str, ""), (int, 0), (int, 5), (int, -5), (bytes, b"\xff"), (bytes, b"")]
+)
 def test_timer_reads_the_state_stored_under_its_key(kind: Any, key: Any) -> None:
     topology = Topology()
     topology.stream("in", str, key=kind).process(Remembered, str, kind, name="p").to("o")
@@ -34,4 +36,6 @@ def test_timer_reads_the_state_stored_under_its_key(kind: Any, key: Any) -> None
     driver.pipe(key, "first", "in", 1)
     driver.pipe(key, "second", "in", 100)
     assert sorted(output.value for output in driver.outputs) == ["later: first", "of the task: no key"]
+    assert {output.key for output in driver.outputs if output.value.startswith("later")} == {key}
+    assert {output.key for output in driver.outputs if output.value.startswith("of the task")} == {None}
     assert not driver.errors

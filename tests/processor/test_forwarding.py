@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from forebay.processor import Context, IdleClose, Processor, RejectedRecord, Timer
+from forebay.processor import NO_KEY, Context, IdleClose, Processor, RejectedRecord, Timer
 from forebay.processor.codecs import Codecs
 from forebay.processor.engine import TaskEngine
 from forebay.processor.engine_settings import EngineSettings
@@ -38,7 +38,7 @@ class Script(Processor[Number, Total]):
                 ctx.late(30)
                 raise RejectedRecord("no")
             case "timer":
-                ctx.schedule("wake", event.timestamp + 10, "")
+                ctx.schedule("wake", event.timestamp + 10, NO_KEY)
 
     def on_timer(self, timer: Timer, ctx: Context[Total]) -> None:
         ctx.forward(Total(timer.due, ctx.closing_time), f"<{timer.key}>")
@@ -85,7 +85,7 @@ def test_a_timer_of_the_task_has_no_key() -> None:
     driven = driver()
     driven.pipe("timer", Number("e", 100, 0))
     outputs = driven.pipe("nothing", Number("f", 110, 0))
-    assert [(o.key, o.value.amount) for o in outputs] == [("<>", 110)]
+    assert [(o.key, o.value.amount) for o in outputs] == [("<None>", 110)]
 
 
 def test_what_the_next_sub_topology_reads_does_not_go_to_a_topic() -> None:

@@ -165,9 +165,36 @@ def test_a_disconnected_client_is_detected_without_any_change(url: str, task: Wr
 
 
 def test_a_request_is_decoded_part_by_part() -> None:
-    assert Request.of("/stores/a%2Fb/%C3%BC/?x=1&x=%26&y=") == Request(
+    assert Request.of("/stores/a%2Fb/%C3%BC?x=1&x=%26&y=") == Request(
         ("stores", "a/b", "ü"), {"x": ["1", "&"], "y": [""]}
     )
+
+
+@pytest.mark.parametrize(
+    ("target", "path"),
+    [
+        ("/", ("",)),
+        ("/stores/", ("stores",)),
+        ("/stores/s", ("stores", "s")),
+        ("/stores/s/", ("stores", "s", "")),
+        ("/stores/s/a/", ("stores", "s", "a", "")),
+        ("/stores/s//a", ("stores", "s", "", "a")),
+    ],
+)
+def test_a_slash_at_the_end_of_a_key_adds_an_empty_field(target: str, path: tuple[str, ...]) -> None:
+    assert Request.of(target).path == path
+
+
+def test_an_empty_key_is_read_and_followed(url: str, task: WrittenTask) -> None:
+    for number, key in enumerate(("", "a")):
+        task.store("plain").put(key, Cell(str(number)))
+    task.publish()
+    _, body = get(f"{url}/stores/plain/")
+    assert body["entries"] == [{"key": "", "value": {"json": "0"}}]
+    with urlopen(f"{url}/changes/plain/?begin=snapshot", timeout=10) as response:
+        pushed = events(response)
+        assert next(pushed) == ("row", {"task": 0, "batch": 2, "key": "", "value": {"json": "0"}})
+        assert next(pushed) == ("now", {"rows": 1})
 
 
 def test_a_streamed_answer_is_sent_piece_by_piece() -> None:

@@ -6,12 +6,11 @@ import json
 
 import pytest
 
-from forebay.processor.timers import timer_of
 from forebay.sql.program import program_of
 from forebay.sql.service import ENGINE, job_of
 from forebay.sql.statements import parse
 from forebay.sql.store_names import has_ended
-from forebay.stores.internal import FILLED, FILLED_TOPIC, KINDS, PARKED, TIMERS
+from forebay.stores.internal import FILLED, FILLED_TOPIC, KINDS, PARKED, TIMERS, timer_of
 from forebay.stores.materialized import store_of
 from forebay.testing import TestDriver
 from tests.interruptions import kill_at_commit

@@ -6,7 +6,9 @@ from typing import Any
 
 import pytest
 
+from forebay.stores.internal import TIMERS
 from tests.stateful.processors import START, Click, EveryState, Expiring, Reminders, drive, texts
+from tests.states import state_of
 
 
 def processing(page: str) -> Click:
@@ -47,6 +49,18 @@ def test_event_time_timers_fire_as_the_watermark_passes(restarts: bool) -> None:
         "1020 fired as number 1; left: [1020, 1050]",
     )
     assert texts(driver.pipe("b", event("b", "-900", 1_500)))[0][1].startswith("1050 fired as number 2")
+
+
+def test_event_time_timers_of_the_empty_key_fire_if_an_earlier_release_stored_them_as_those_of_the_task() -> None:
+    old, new = (drive(Reminders(), time_mode="EventTime", event_time="at") for _ in range(2))
+    old.pipe("", event("", "50", 1_000))
+    state = {
+        place: ([(key.removesuffix(b"\xff") if key.startswith(TIMERS) else key, row) for key, row in rows], position)
+        for place, (rows, position) in state_of(old).items()
+    }
+    assert state != state_of(old)
+    new.restore(state)
+    assert ("", "1050 fired as number 1; left: [1050]") in texts(new.pipe("b", event("b", "900", 1_119)))
 
 
 def test_a_timer_that_fails_is_reported_once_and_changes_nothing() -> None:

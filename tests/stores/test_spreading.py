@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from forebay.partitioner import partition_of
-from forebay.processor import Context, Processor
+from forebay.processor import NO_KEY, Context, Processor
 from forebay.processor.batch import Position
 from forebay.processor.codecs import Codecs
 from forebay.processor.engine import TaskEngine
@@ -27,7 +27,7 @@ from tests.runtime.task_records import TOPIC, JsonCodec, Number, Record, Total
 pytestmark = pytest.mark.long
 
 HOUR = 3_600_000
-KEYS = [f"user-{n}" for n in range(40)]
+KEYS = ["", *(f"user-{n}" for n in range(40))]
 
 
 class Everything(Processor[Number, Total]):
@@ -47,7 +47,7 @@ class Everything(Processor[Number, Total]):
         self.sessions.put(ctx.key, ts, ts, new)
         self.versions.put(ctx.key, new, ts)
         ctx.schedule("idle", ts + 5_000)
-        ctx.schedule("all", ts + 7_000, "")
+        ctx.schedule("all", ts + 7_000, NO_KEY)
         ctx.forward(new)
 
 

@@ -329,7 +329,7 @@ class CompiledSubTopology(Processor[Any, Any]):
             on_wall_clock = self._made[node].on_wall_clock
             if punctuation.is_due(now) and on_wall_clock is not None:
                 # Each call is isolated, so that a processor that fails does not keep the others from being called.
-                self.apart(Timer(now, "wall clock", ""), partial(on_wall_clock, now), ctx)
+                self.apart(Timer(now, "wall clock", None), partial(on_wall_clock, now), ctx)
 
     def has_timer(self, timer: str) -> bool:
         """Return whether a timer belongs to one of the nodes. The timers of a removed node do not (see `Timers`)."""

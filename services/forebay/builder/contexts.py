@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Collection
 from typing import Any, NamedTuple
 
+from forebay.builder.keys import writer_of_rows
 from forebay.builder.nodes import Flow
-from forebay.processor.api import NO_KEY, Context
+from forebay.formats import Format
+from forebay.processor.api import NO_KEY, Context, NoKey
 from forebay.processor.messages import Headers
 
 
@@ -37,7 +39,8 @@ class NodeContext:
         of_row, row: Functions that decode the keys of elements and encode the keys of forwards.
         keeps_key: Whether forwards must keep the key of the element.
         children: Names of which each forward must choose one. If there are none, a forward goes to all successors.
-        timer_row: Function that encodes the keys of timers, in the format of the elements' keys. None: `row`.
+        timer_row: Function that encodes the keys of timers, in the format of the elements' keys. It returns None for
+            a timer of the whole task. None: `row`.
     """
 
     def __init__(
@@ -48,7 +51,7 @@ class NodeContext:
         row: Callable[[Any], str],
         keeps_key: bool,
         children: Collection[str] = (),
-        timer_row: Callable[[Any], str] | None = None,
+        timer_row: Callable[[Any], str | None] | None = None,
     ) -> None:
         self._name = name
         self._timer_row = timer_row or row
@@ -128,10 +131,18 @@ class NodeContext:
     def cancel(self, name: str, key: Any = None) -> None:
         self._ctx.cancel(self._name + name, self._timer_key(key))
 
-    def _timer_key(self, key: Any) -> str:
-        if key == "":
-            return ""
-        return (self._text or "") if key is None else self._timer_row(key)
+    def _timer_key(self, key: Any) -> str | NoKey:
+        text = self._text if key is None else None if key is NO_KEY else self._timer_row(key)
+        return NO_KEY if text is None else text
+
+
+def timer_writer(kind: Format[Any]) -> Callable[[Any], str | None]:
+    """Return the function that encodes the keys of timers in the format of a stream's keys.
+
+    If keys are not texts, an empty text is no key. Topologies of earlier releases use it for a timer of the whole task.
+    """
+    row = writer_of_rows(kind)
+    return row if kind.type is str else lambda key: None if key.__class__ is str and not key else row(key)
 
 
 class RowContext(NodeContext):

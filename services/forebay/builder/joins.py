@@ -72,7 +72,7 @@ def with_table(
             joined = join.accept(key, value, timestamp)
             if joined is not None:
                 give(joined, out, ctx)
-            elif not bound.after_record(out, Timer(timestamp, held.timer, ""), release, ctx):
+            elif not bound.after_record(out, Timer(timestamp, held.timer, None), release, ctx):
                 give_each(join.take(timestamp), ctx)
             held.watch(ctx)
 

@@ -6,7 +6,7 @@ import abc
 from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any, Generic, TypeVar
 
-from forebay.builder.contexts import Chosen, NodeContext, RowContext
+from forebay.builder.contexts import Chosen, NodeContext, RowContext, timer_writer
 from forebay.builder.graph import Graph
 from forebay.builder.keys import reader_of_rows, writer_of_rows
 from forebay.builder.nodes import Bound, Flow, Kind, Made, Node, TopologyError
@@ -86,7 +86,7 @@ def processor_node(
         timer = f"process {name}: "
         key_of = reader_of_rows(parent.key)
         rows = key_of, writer_of_rows(key)
-        context: Any = NodeContext(timer, out, *rows, keeps_key, children, writer_of_rows(parent.key))
+        context: Any = NodeContext(timer, out, *rows, keeps_key, children, timer_writer(parent.key))
 
         def flow(key: Any, value: Any, timestamp: int, ctx: Context[Any]) -> None:
             if value is not None:
@@ -100,8 +100,8 @@ def processor_node(
                 )
 
         def on_timer(fired: Timer, ctx: Context[Any]) -> None:
-            named = Timer(fired.due, fired.name[len(timer) :], key_of(fired.key) if fired.key else "")
-            processor.on_timer(named, context.of_element(ctx, fired.key or None, fired.due))
+            named = Timer(fired.due, fired.name[len(timer) :], None if fired.key is None else key_of(fired.key))
+            processor.on_timer(named, context.of_element(ctx, fired.key, fired.due))
 
         def on_wall_clock(now: int, ctx: Context[Any]) -> None:
             processor.on_wall_clock(now, context.of_element(ctx, None, now))

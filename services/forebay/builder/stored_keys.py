@@ -70,9 +70,9 @@ class StoredKeys:
     def _key_of_timer(self, name: str, key: str) -> str | bytes | None:
         """Return the record key of a processor's timer. None: the timer belongs to every task."""
         for node in self._component.nodes:
-            if key and _is_process(node) and name.startswith(f"{node.name}: "):
+            if _is_process(node) and name.startswith(f"{node.name}: "):
                 return owner_of(node.parents[0].key)(key)
-        if key and name.startswith(_PROCESS):
+        if name.startswith(_PROCESS):
             # If all tasks had the timer, it would fire several times once the processor is declared again.
             raise NotSpreadable(
                 f"{name.partition(': ')[0]} is not declared, so the timer of the key {key!r} can't be assigned to "

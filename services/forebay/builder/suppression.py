@@ -75,7 +75,7 @@ def suppression_node(
             window = split_row(key)[1] if in_windows else None
             operator.put(key, window, change.new, timestamp, ctx.closing_time)
             # A join that is deferred until the end of the record would treat the released rows as rows of that record.
-            if not bound.after_record(out, Timer(ctx.closing_time, closing.timer, ""), release, ctx):
+            if not bound.after_record(out, Timer(ctx.closing_time, closing.timer, None), release, ctx):
                 give(operator.release(ctx.closing_time), ctx)
             due = next_release()
             if due is not None:

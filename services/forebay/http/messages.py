@@ -10,6 +10,9 @@ from types import MappingProxyType
 from typing import Any
 from urllib.parse import parse_qs, unquote, urlsplit
 
+_OF_A_PAGE = 2
+"""Parts of the path of a page without parameters, if it ends with a slash."""
+
 NO_HEADERS: Mapping[str, str] = MappingProxyType({})
 
 
@@ -18,7 +21,8 @@ class Request:
     """A GET, or a POST with a body.
 
     Args:
-        path: decoded parts of the path. An encoded slash stays within its part.
+        path: decoded parts of the path. An encoded slash stays within its part. If the path of a page with a parameter
+            ends with a slash, the last part is an empty text, such as the empty key of `/stores/profiles/`.
         parameters: decoded values of the query string, by name.
         authorization: the Authorization header; "" if it is missing.
         method: GET or POST.
@@ -39,7 +43,9 @@ class Request:
     def of(cls, target: str, authorization: str = "", **more: Any) -> Request:
         """Return the request of a target such as `/stores/profiles/user%2F1?limit=3`. Raises ValueError."""
         url = urlsplit(target)
-        path = tuple(unquote(part) for part in url.path.strip("/").split("/"))
+        path = tuple(unquote(part) for part in url.path.lstrip("/").split("/"))
+        if len(path) == _OF_A_PAGE and not path[-1]:
+            path = path[:-1]
         return cls(path, parse_qs(url.query, keep_blank_values=True), authorization, **more)
 
 

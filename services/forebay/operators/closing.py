@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from forebay.processor.api import Context
+from forebay.processor.api import NO_KEY, Context
 from forebay.stores.binding import Marks
 from forebay.stores.keys import FOREVER
 
 _DUE = b"close-due"
-_TASK = ""
 
 
 class Closing:
@@ -44,4 +43,4 @@ class Closing:
 
     def _set(self, ctx: Context[Any], due: int) -> None:
         self._marks.set(_DUE, due)
-        ctx.schedule(self.timer, due, _TASK)
+        ctx.schedule(self.timer, due, NO_KEY)

@@ -6,14 +6,12 @@ from typing import Any, Generic, TypeVar
 
 from forebay.operators.results import Result
 from forebay.operators.stream_table import StreamTableJoin
-from forebay.processor.api import Context
+from forebay.processor.api import NO_KEY, Context
 from forebay.stores.buffers import Buffered
 
 L = TypeVar("L")
 R = TypeVar("R")
 O = TypeVar("O")  # noqa: E741
-
-_TASK = ""
 
 
 class Waiting(Generic[L, R, O]):
@@ -52,5 +50,5 @@ class Waiting(Generic[L, R, O]):
         if due is not None:
             # At least one ms ahead. A timer that is already due would fire again in the same step, endlessly.
             ctx.schedule(
-                self.timer, max(due + ctx.current_stream_time - self.join.stream_time, ctx.closing_time + 1), _TASK
+                self.timer, max(due + ctx.current_stream_time - self.join.stream_time, ctx.closing_time + 1), NO_KEY
             )

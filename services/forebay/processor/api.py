@@ -24,7 +24,10 @@ class NoKey(Enum):
 
 
 NO_KEY: Literal[NoKey.NO_KEY] = NoKey.NO_KEY
-"""Key with which `forward` sends a record without a key. (With None, it sends the current record's key.)"""
+"""Key with which `forward` sends a record without a key, and `schedule` sets a timer of the whole task.
+
+With None, both use the current key.
+"""
 
 
 class RejectedRecord(Exception):
@@ -56,7 +59,7 @@ class Timer:
     Args:
         due: Time of the timer, in ms of stream time.
         name: Name of the timer.
-        key: Key of the timer, of the same type as the record keys; "" for a timer of the whole task.
+        key: Key of the timer, of the same type as the record keys. None for a timer of the whole task.
     """
 
     due: int
@@ -72,7 +75,7 @@ class Context(Protocol[O_contra]):
 
     @property
     def key(self) -> str:
-        """Key of the record or of the timer."""
+        """Key of the record or of the timer. None if the record has no key, or the timer is that of the whole task."""
         ...
 
     @property
@@ -146,22 +149,22 @@ class Context(Protocol[O_contra]):
         """
         ...
 
-    def schedule(self, name: str, due: int, key: str | None = None) -> None:
+    def schedule(self, name: str, due: int, key: str | NoKey | None = None) -> None:
         """Set a timer, or replace the timer with this name and key.
 
         Args:
             name: Name of the timer.
             due: Time at which it fires, in ms of stream time.
-            key: Key of the timer. By default, the current key; an empty string means the whole task.
+            key: Key of the timer. By default, the current key; NO_KEY means the whole task.
         """
         ...
 
-    def cancel(self, name: str, key: str | None = None) -> None:
+    def cancel(self, name: str, key: str | NoKey | None = None) -> None:
         """Cancel a timer if it is set.
 
         Args:
             name: Name of the timer.
-            key: Key of the timer. By default, the current key.
+            key: Key of the timer, as in `schedule`.
         """
         ...
 
@@ -272,9 +275,9 @@ class Processor(abc.ABC, Generic[E, O]):
 
         Args:
             name: Name of the store or timer.
-            key: Key of the entry or timer.
+            key: Key of the entry or timer. It is not called for timers of the whole task.
         """
-        return key or None
+        return key
 
     @abc.abstractmethod
     def process(self, event: E, ctx: Context[O], /) -> None:
@@ -290,7 +293,7 @@ class Processor(abc.ABC, Generic[E, O]):
     def on_wall_clock(self, now: int, ctx: Context[O], /) -> None:
         """Run every `wall_clock_interval_ms` of wall-clock time (Kafka Streams' PunctuationType.WALL_CLOCK_TIME).
 
-        `ctx.key` is an empty string and `ctx.timestamp` is `now`. Punctuations that were missed while the task was not
+        `ctx.key` is None and `ctx.timestamp` is `now`. Punctuations that were missed while the task was not
         running are not replayed.
 
         Args:

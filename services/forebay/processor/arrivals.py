@@ -240,8 +240,8 @@ class TimerMessage:
         return -1
 
     def key(self) -> bytes | None:
-        key: str = self._timer.key
-        return key.encode()
+        key: str | None = self._timer.key
+        return None if key is None else key.encode()
 
     def value(self) -> bytes | None:
         return None

@@ -102,7 +102,7 @@ class TaskContext:
         self.outputs: list[Output] = []
         self.output_bytes_left = max_output_bytes
         """Bytes that are left for outputs of the current record or timer."""
-        self.timer_ops: list[tuple[str, str, int | None]] = []
+        self.timer_ops: list[tuple[str, str | None, int | None]] = []
 
     def begin(self, clock: int, position: Position) -> list[Output]:
         """Begin a commit at a position of the task. Return the list for its outputs."""
@@ -198,18 +198,19 @@ class TaskContext:
     def late(self, by_ms: int) -> None:
         self.late_by = by_ms
 
-    def schedule(self, name: str, due: int, key: str | None = None) -> None:
-        of = self.key if key is None else key
+    def schedule(self, name: str, due: int, key: str | NoKey | None = None) -> None:
+        of: str | None = self.key if key is None else None if key is NO_KEY else key
         if due.__class__ is not int or not -NEVER <= due <= NEVER:
             raise ValueError(f"the timer {name!r} is due at {due!r}: specify a whole number of ms, at most {NEVER}")
-        size = len(name) + len(of)
+        text = of or ""
+        size = len(name) + len(text)
         # ASCII text has as many bytes as characters, so a short one need not be encoded to check its size.
-        if size > _SHORT or not of.isascii():
+        if size > _SHORT or not text.isascii():
             self._timers.check(
-                f"the row of the timer {name!r}", len(name.encode()) + len(of.encode()), self._timers.first
+                f"the row of the timer {name!r}", len(name.encode()) + len(text.encode()), self._timers.first
             )
         # Buffer the operation, because the timers of a record that fails must not exist.
         self.timer_ops.append((name, of, due))
 
-    def cancel(self, name: str, key: str | None = None) -> None:
-        self.timer_ops.append((name, self.key if key is None else key, None))
+    def cancel(self, name: str, key: str | NoKey | None = None) -> None:
+        self.timer_ops.append((name, self.key if key is None else None if key is NO_KEY else key, None))

@@ -80,7 +80,7 @@ class Steps:
         """Call the processor's `on_wall_clock` at `now` (ms)."""
         # No record is to blame if the call fails.
         self._context.message = None
-        self._call(Timer(now, "wall clock", ""), now, self._processor.on_wall_clock, now)
+        self._call(Timer(now, "wall clock", None), now, self._processor.on_wall_clock, now)
 
     def fire(self, clock: int) -> bool:
         """Fire the timers that are due by the context's closing time. Return whether all of them have fired.

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from forebay.formats.identities import Identity, Misread
-from forebay.processor.timers import PREFIX as TIMERS
+from forebay.stores.internal import TIMERS, timer_of
 from forebay.stores.layouts import KEYS, DeclarationChanged, decode_layout, encode_layout, merge_layouts
 from forebay.stores.layouts import PREFIX as LAYOUTS
 from forebay.stores.table import Change, Table, prefix_end
@@ -68,4 +68,4 @@ class TimerKeys:
 def _has_keys(table: Table, label: str) -> bool:
     """Return whether any timer whose name begins with `label` has a key. Timers of the whole task have none."""
     prefix = TIMERS + label.encode()
-    return any(not row.endswith(b"\0") for row, _ in table.scan(prefix, prefix_end(prefix)))
+    return any(timer_of(row)[1] is not None for row, _ in table.scan(prefix, prefix_end(prefix)))

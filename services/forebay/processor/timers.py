@@ -7,7 +7,7 @@ import struct
 from collections.abc import Callable, Iterator
 
 from forebay.processor.api import Timer
-from forebay.stores.internal import TIMERS
+from forebay.stores.internal import TIMERS, timer_of, timer_row
 from forebay.stores.table import Change, Table, prefix_end
 
 PREFIX = TIMERS
@@ -19,6 +19,11 @@ _MEMORY_BYTES = 370
 _DUE = struct.Struct(">q")
 
 
+_Ident = tuple[str, str | None]
+"""Name and key of a timer. None: it is a timer of the whole task."""
+_Entry = tuple[int, str, bool, str]
+"""Due time, name, whether the timer has a key, and the key. Timers of the whole task come before those of a key."""
+
 HasTimer = Callable[[str], bool]
 """Returns whether a processor sets timers with a name."""
 
@@ -28,10 +33,8 @@ def timer_names_of(processor: object) -> HasTimer | None:
     return getattr(processor, "has_timer", None)
 
 
-def timer_of(row_key: bytes) -> tuple[str, str]:
-    """Return the name and key of the timer of a row."""
-    name, _, key = row_key[len(PREFIX) :].decode().partition("\0")
-    return name, key
+def _entry(due: int, name: str, key: str | None) -> _Entry:
+    return due, name, key is not None, key or ""
 
 
 class Timers:
@@ -47,10 +50,10 @@ class Timers:
 
     def __init__(self, has_timer: HasTimer | None = None) -> None:
         self._has_timer = has_timer
-        self._due: dict[tuple[str, str], int] = {}
-        self._queued: dict[tuple[str, str], int] = {}
-        self._heap: list[tuple[int, str, str]] = []
-        self._dirty: dict[tuple[str, str], None] = {}
+        self._due: dict[_Ident, int] = {}
+        self._queued: dict[_Ident, int] = {}
+        self._heap: list[_Entry] = []
+        self._dirty: dict[_Ident, None] = {}
         self.first = NEVER
         """No timer is due before this time (ms)."""
 
@@ -72,7 +75,7 @@ class Timers:
         assert self._due.keys() == self._queued.keys(), "a timer of the table is not queued, and would never fire"
         self._dirty.clear()
 
-    def schedule(self, name: str, key: str, due: int) -> None:
+    def schedule(self, name: str, key: str | None, due: int) -> None:
         """Set the timer of (name, key)."""
         ident = (name, key)
         self._due[ident] = due
@@ -81,11 +84,11 @@ class Timers:
         # A later time needs no entry. The present entry is due first, and is queued again then.
         if queued is None or due < queued:
             self._queued[ident] = due
-            heapq.heappush(self._heap, (due, name, key))
+            heapq.heappush(self._heap, _entry(due, name, key))
             if due < self.first:
                 self.first = due
 
-    def cancel(self, name: str, key: str) -> None:
+    def cancel(self, name: str, key: str | None) -> None:
         """Cancel the timer of (name, key) if it is set."""
         # Its entry remains in the heap, and is skipped when it is due.
         if self._due.pop((name, key), None) is not None:
@@ -95,7 +98,8 @@ class Timers:
         """Remove and return the next timer with due <= until, or return None."""
         heap = self._heap
         while heap and heap[0][0] <= until:
-            queued, name, key = heapq.heappop(heap)
+            queued, name, has_key, text = heapq.heappop(heap)
+            key = text if has_key else None
             ident = (name, key)
             # The timer was set to an earlier time, with which it is also queued. Only that entry is valid.
             if self._queued.get(ident) != queued:
@@ -106,7 +110,7 @@ class Timers:
                 continue
             if due > queued:
                 self._queued[ident] = due
-                heapq.heappush(heap, (due, name, key))
+                heapq.heappush(heap, _entry(due, name, key))
                 continue
             del self._due[ident]
             self._dirty[ident] = None
@@ -120,7 +124,7 @@ class Timers:
         assert not self._heap or self.first <= self._heap[0][0], "a timer is due before the time of the first one"
         for name, key in self._dirty:
             due = self._due.get((name, key))
-            yield PREFIX + f"{name}\0{key}".encode(), None if due is None else _DUE.pack(due)
+            yield timer_row(name, key), None if due is None else _DUE.pack(due)
 
     def settle(self) -> None:
         """Begin the next commit. The changes are in the table now."""

@@ -105,7 +105,8 @@ class Runner:
     def on_timer(self, timer: Timer, ctx: Context[Any]) -> None:
         """Fire an event-time timer."""
         assert self._timers is not None
-        self._fire_apart(timer.key, self._timers.expiry_of(timer.name), ctx)
+        # All of its timers have keys. Earlier releases wrote a timer of an empty key as one of the whole task.
+        self._fire_apart(timer.key or "", self._timers.expiry_of(timer.name), ctx)
 
     def on_wall_clock(self, now: int, ctx: Context[Any]) -> None:
         """Delete expired state, and fire the processing-time timers that are due."""

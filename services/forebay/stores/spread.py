@@ -14,7 +14,7 @@ from forebay.stores.binding import Store
 from forebay.stores.event_ids import PREFIX as EVENT_IDS
 from forebay.stores.event_ids import merge_rows
 from forebay.stores.filled import States, decode_states, encode_states
-from forebay.stores.internal import FILLED, FILLED_TOPIC, KINDS, PARKED, PARKED_TIMES, TIMERS
+from forebay.stores.internal import FILLED, FILLED_TOPIC, KINDS, PARKED, PARKED_TIMES, TIMERS, timer_of
 from forebay.stores.keys import WIDTH, unpack_time
 from forebay.stores.layout import OWN
 from forebay.stores.layouts import PREFIX as LAYOUTS
@@ -121,8 +121,8 @@ class Spreader:
         if row.startswith(FILLED):
             return _Place(None, merge_filled)
         if row.startswith(TIMERS):
-            name, _, key = row[len(TIMERS) :].decode().partition("\0")
-            return _Place(self._owner(task, f"timer {name}", name, key), min)
+            name, key = timer_of(row)
+            return _Place(None if key is None else self._owner(task, f"timer {name}", name, key), min)
         if row.startswith(PARKED):
             return _Place(None, max if row.endswith(_ENDING_OF_TIMES) else min)
         kind, store, rest = _parts(row)

@@ -13,7 +13,7 @@ from forebay.formats import no_contracts
 from forebay.job import Job, Stage, SubTopology
 from forebay.operators import Emission, WindowAggregate, WindowResult
 from forebay.partitioner import partition_of
-from forebay.processor import AnyProcessor, Context, Processor, Timer
+from forebay.processor import NO_KEY, AnyProcessor, Context, Processor, Timer
 from forebay.processor.bound_stores import declared_stores
 from forebay.processor.codecs import Codecs
 from forebay.runtime.changelog.topics import repartition_topic
@@ -116,7 +116,7 @@ class Windows(_Anonymous):
     def _wait(self, ctx: Context[Number]) -> None:
         following = self._windows.next_close()
         if following is not None:
-            ctx.schedule("close", following, "")
+            ctx.schedule("close", following, NO_KEY)
 
     def _forward(self, finals: Iterable[WindowResult[Number]], ctx: Context[Number]) -> None:
         for result in finals:

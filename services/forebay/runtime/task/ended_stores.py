@@ -7,13 +7,12 @@ from collections.abc import Callable, Iterator
 from itertools import islice
 
 from forebay.processor.bound_stores import declared_stores
-from forebay.processor.timers import timer_of
 from forebay.runtime.protocol.position import TaskPosition
 from forebay.runtime.task.commit import TaskCommit
 from forebay.runtime.task.orphaned_rows import parked_row
 from forebay.runtime.task.state_task import StateTask
 from forebay.stores.filled import encode_states, read_filled
-from forebay.stores.internal import FILLED, KINDS, PARKED, TIMERS
+from forebay.stores.internal import FILLED, KINDS, PARKED, TIMERS, timer_of
 from forebay.stores.materialized import store_of
 from forebay.stores.table import Change, Table, prefix_end
 

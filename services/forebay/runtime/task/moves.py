@@ -11,7 +11,6 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
 
-from forebay.processor.timers import timer_of
 from forebay.runtime.changelog.topics import INTERNAL
 from forebay.runtime.protocol.position import Ends, TaskPosition
 from forebay.runtime.task.orphaned_rows import join_ids, parked_key, parked_positions, parked_row, times_row
@@ -19,7 +18,7 @@ from forebay.runtime.task.places import Move, Partition, Wanted, Written
 from forebay.runtime.task.record_formats import topic_of
 from forebay.stores.event_ids import PREFIX as EVENT_IDS
 from forebay.stores.event_ids import as_of_another
-from forebay.stores.internal import FILLED, KINDS, PARKED, PARKED_TIMES, TIMERS
+from forebay.stores.internal import FILLED, KINDS, PARKED, PARKED_TIMES, TIMERS, timer_of
 from forebay.stores.layouts import PREFIX as LAYOUTS
 from forebay.stores.materialized import store_of
 from forebay.stores.table import Change
