@@ -179,6 +179,9 @@ def test_incompletely_filled_store_can_not_be_rescaled() -> None:
         assert spreader.spread([[(key, row)] for row in rows]) == [{key: missed}]
     assert spreader.spread([[(key, complete)], [(key, complete)]]) == [{key: complete}]
     assert spreader.spread([[(key, complete)], []]) == [{key: complete}]
+    added = b'{"x": {"added": true}}'
+    for rows in ((complete, added), (added, complete), (added, added)):
+        assert spreader.spread([[(key, row)] for row in rows]) == [{key: added}]
 
 
 def test_topic_not_recorded_by_every_task_is_filled_again() -> None:

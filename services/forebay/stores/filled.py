@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from forebay.stores.internal import FILLED
@@ -27,6 +27,17 @@ def decode_states(value: bytes) -> States:
     """Return the states of a record."""
     states: States = json.loads(value)
     return states
+
+
+def merge_states(states: Sequence[State]) -> State:
+    """Return the state of a store from those that several tasks or tables have recorded.
+
+    It missed changes, or was added to a table with rows, if one of them says so.
+    """
+    missed = next((state for state in states if "missed" in state), None)
+    if missed is not None:
+        return missed
+    return states[0] | ({"added": True} if any("added" in state for state in states) else {})
 
 
 def encode_states(states: Mapping[str, State]) -> bytes:

@@ -13,7 +13,7 @@ from forebay.partitioner import Partitioner
 from forebay.stores.binding import Store
 from forebay.stores.event_ids import PREFIX as EVENT_IDS
 from forebay.stores.event_ids import merge_rows
-from forebay.stores.filled import States, decode_states, encode_states
+from forebay.stores.filled import States, decode_states, encode_states, merge_states
 from forebay.stores.internal import FILLED, FILLED_TOPIC, KINDS, PARKED, PARKED_TIMES, TIMERS, timer_of
 from forebay.stores.keys import WIDTH, unpack_time
 from forebay.stores.layout import OWN
@@ -202,7 +202,7 @@ def merge_filled(one: bytes, other: bytes) -> bytes:
         # A task whose record lacks a store got its first rows while the topology did not have the store.
         is_missed = len(known) < len(read) or any("missed" in state for state in known)
         if not is_missed:
-            states[store] = known[0]
+            states[store] = merge_states(known)
         elif not store.startswith(FILLED_TOPIC):  # a topic gets all rows again
             states[store] = {"missed": True}
     filling = [store for record in read for store, state in record.items() if "sent" in state]

@@ -14,7 +14,7 @@ from forebay.processor.filling import Filling, fillings_of
 from forebay.runtime.errors import StoreChanged
 from forebay.runtime.task.state_task import StateTask
 from forebay.runtime.task.tail import Tail
-from forebay.stores.filled import State, States, encode_states, read_filled
+from forebay.stores.filled import State, States, encode_states, merge_states, read_filled
 from forebay.stores.internal import FILLED
 from forebay.stores.table import Change
 
@@ -84,7 +84,7 @@ def _adopt(own: Sequence[_Records], everywhere: Sequence[_Records]) -> None:
             known = [record for others in everywhere for record in others.find(name)]
             lasting = [of for of, _ in known if of in declared]
             if known and not lasting:
-                records.states.setdefault(table, {})[name] = _safest([state for _, state in known])
+                records.states.setdefault(table, {})[name] = merge_states([state for _, state in known])
                 records.changed.add(table)
             elif lasting and filling.uses_old and not filling.is_topic:
                 raise StoreChanged(
@@ -92,8 +92,3 @@ def _adopt(own: Sequence[_Records], everywhere: Sequence[_Records]) -> None:
                     "addition, because a statement or operator before it was added, moved or changed. Add new "
                     "statements after the others, or give this store, statement or result another name"
                 )
-
-
-def _safest(states: Sequence[State]) -> State:
-    """Return the state that is right for all records of a store: that it missed changes, if one of them says so."""
-    return next((state for state in states if "missed" in state), states[0])
